@@ -1,0 +1,87 @@
+import type { Clock } from "../kernel/clock.ts";
+import type { ClientCapabilities, Implementation, JsonObject, Progress, ServerCapabilities, Tool } from "../protocol/model.ts";
+import type { Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
+import type { Reply } from "./reply.ts";
+
+/** How one request may be bounded and watched. */
+export interface RequestOptions {
+  /** Gives up on this request alone; the connection goes on. */
+  readonly signal?: AbortSignal;
+  /** Silence after which the request fails with `ERR_TIMEOUT`; progress starts it again. Default 60,000. */
+  readonly timeoutMs?: number;
+  /** Total after which it fails whatever progress it reports. Default 600,000. */
+  readonly maxTotalMs?: number;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** What negotiation found. */
+export interface ServerFacts {
+  /** The specification's word for the family of revisions: for display and events, never to branch on. */
+  readonly era: string;
+  /** The agreed protocol revision. */
+  readonly protocolVersion: string;
+  readonly serverInfo: Implementation | undefined;
+  readonly capabilities: ServerCapabilities;
+  readonly instructions: string | undefined;
+}
+
+/** Limits on listing. */
+export interface ListLimits {
+  /** Most tools taken; default 1,000. Beyond it the list is cut and `truncated` says so. */
+  readonly maxTools?: number;
+  /** Most pages asked for; default 100. */
+  readonly maxPages?: number;
+}
+
+export interface ToolList {
+  readonly tools: readonly Tool[];
+  /** Entries that have no usable shape, as received. */
+  readonly malformed: readonly { readonly name: string | undefined; readonly why: string }[];
+  /** Set when a cap, a repeated cursor or the page limit ended the listing early. */
+  readonly truncated?: "tools" | "pages" | "repeated_cursor";
+}
+
+/** One live connection to one server for one identity. */
+export interface Client extends AsyncDisposable {
+  readonly facts: ServerFacts;
+  /** True until the connection has ended. */
+  readonly isOpen: boolean;
+  /** Sends one request and reads one reply. Never rejects: a failure is a reply. */
+  request(method: string, params: JsonObject | undefined, options?: RequestOptions): Promise<Reply>;
+  /** `tools/call`. Absent arguments go out as `{}`; `undefined` members are left out. */
+  callTool(name: string, args: JsonObject | undefined, options?: RequestOptions): Promise<Reply>;
+  /** `tools/list`, all pages within the limits. Rejects with what the failing page failed with. */
+  listTools(options?: RequestOptions & ListLimits): Promise<ToolList>;
+  /** Sends a notification; one that cannot leave is dropped, since nobody waits for it. */
+  notify(method: string, params?: JsonObject): void;
+  /** Ends the connection and waits until nothing of it is left. Idempotent; requests in flight fail. */
+  close(): Promise<void>;
+}
+
+/** What a client tells its owner. Handlers must not throw. */
+export interface ClientHandlers {
+  onNotification?(method: string, params: unknown): void;
+  onWarning?(kind: WarningKind, excerpt: string | undefined): void;
+  /**
+   * The connection has ended. Requests in flight are settled once the returned promise has: an owner can make the end
+   * durable before anybody acts on it.
+   */
+  onEnd?(end: TransportEnd): void | Promise<void>;
+}
+
+export interface ConnectOptions extends ClientHandlers {
+  readonly dialer: Dialer;
+  readonly clock?: Clock;
+  /** Ends the attempt, and everything it started. */
+  readonly signal?: AbortSignal;
+  /** Budget for connecting, probing and the handshake together. Default 30,000. */
+  readonly startTimeoutMs?: number;
+  /** How long a server may stay silent to the probe before the older handshake follows. Default 3,000. */
+  readonly probeTimeoutMs?: number;
+  /** Speak this revision and no other; no probe. */
+  readonly pin?: string;
+  /** Remembers which era a server speaks. Default: nothing is remembered. */
+  readonly verdicts?: import("../protocol/negotiate.ts").VerdictCache;
+  readonly clientInfo?: Implementation;
+  readonly capabilities?: ClientCapabilities;
+}

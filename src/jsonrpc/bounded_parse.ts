@@ -1,0 +1,115 @@
+/** Bounds for one frame. */
+export interface ParseLimits {
+  /** UTF-16 units of text; a frame in UTF-8 bytes is never shorter. */
+  readonly maxLength: number;
+  readonly maxDepth: number;
+  readonly maxNodes: number;
+}
+
+/** 8 MiB, 64 levels, 1,000,000 values. */
+export const DEFAULT_PARSE_LIMITS: ParseLimits = Object.freeze({ maxLength: 8 << 20, maxDepth: 64, maxNodes: 1_000_000 });
+
+export type BoundedParse =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly reason: "not_json" | "too_large" | "too_deep" | "too_many_nodes" };
+
+/** Up to this length a text is parsed first and walked afterwards; beyond it the text itself is counted first. */
+const COUNT_FIRST = 64 << 10;
+
+/**
+ * Parses JSON text within bounds and takes out members named `__proto__`, which would change the prototype of whatever
+ * they are copied to.
+ *
+ * A check after parsing alone comes too late: 20 MB of `[` cost `JSON.parse` seconds and half a gigabyte, and succeed.
+ */
+export function boundedParse(text: string, limits: ParseLimits): BoundedParse {
+  if (text.length > limits.maxLength) return { ok: false, reason: "too_large" };
+  const counted = text.length > COUNT_FIRST;
+  if (counted) {
+    const reason = countText(text, limits);
+    if (reason !== undefined) return { ok: false, reason };
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the input and differs between runtimes.
+    return { ok: false, reason: "not_json" };
+  }
+  // A text shorter than twice the depth cannot pass it: every level needs a bracket at each end.
+  if (!counted && text.length >= 2 * limits.maxDepth && !within(value, limits.maxDepth, { nodes: limits.maxNodes })) {
+    return { ok: false, reason: "too_deep" };
+  }
+  if (text.includes("__proto__") || text.includes("\\u")) dropPrototypeKeys(value);
+  return { ok: true, value };
+}
+
+function within(value: unknown, depth: number, budget: { nodes: number }): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (depth === 0 || --budget.nodes < 0) return false;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const member = value[i];
+      if (typeof member === "object" && member !== null && !within(member, depth - 1, budget)) return false;
+    }
+    return true;
+  }
+  for (const key in value) {
+    const member = (value as Record<string, unknown>)[key];
+    if (typeof member === "object" && member !== null && !within(member, depth - 1, budget)) return false;
+  }
+  return true;
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+/** Counts depth and values in the text, jumping over strings. Wrong JSON is left for the parser to refuse. */
+function countText(text: string, limits: ParseLimits): "too_deep" | "too_many_nodes" | undefined {
+  let depth = 0;
+  let nodes = 1;
+  for (let i = 0; i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case QUOTE:
+        i = endOfString(text, i + 1);
+        if (i < 0) return undefined;
+        break;
+      case 91: // [
+      case 123: // {
+        if (++depth > limits.maxDepth) return "too_deep";
+        if (++nodes > limits.maxNodes) return "too_many_nodes";
+        break;
+      case 93: // ]
+      case 125: // }
+        depth--;
+        break;
+      case 44: // ,
+        if (++nodes > limits.maxNodes) return "too_many_nodes";
+        break;
+    }
+  }
+  return undefined;
+}
+
+/** Index of the closing quote, or -1. `indexOf` runs many times faster than a loop over the characters. */
+function endOfString(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes++;
+    if (slashes % 2 === 0) return at;
+  }
+  return -1;
+}
+
+/** Depth is bounded by now, so recursion is. */
+function dropPrototypeKeys(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  if (Array.isArray(value)) {
+    for (const member of value) dropPrototypeKeys(member);
+    return;
+  }
+  for (const key of Object.keys(value)) {
+    if (key === "__proto__") delete (value as Record<string, unknown>)[key];
+    else dropPrototypeKeys((value as Record<string, unknown>)[key]);
+  }
+}

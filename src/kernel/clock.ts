@@ -1,0 +1,38 @@
+/** A pending timer; opaque. */
+export type Timer = { readonly cancel: () => void };
+
+/** Where the library reads time and asks to be woken. Injected, so that tests run without sleeping. */
+export interface Clock {
+  /** Wall clock, epoch milliseconds. */
+  now(): number;
+  /** Milliseconds that never go backwards; the origin is arbitrary. */
+  monotonic(): number;
+  /** Calls `run` once after `delayMs`. A cancelled timer never runs. */
+  after(delayMs: number, run: () => void): Timer;
+}
+
+/** The clock of the runtime. */
+export const systemClock: Clock = Object.freeze({
+  now: (): number => Date.now(),
+  monotonic: (): number => performance.now(),
+  after(delayMs: number, run: () => void): Timer {
+    const id = setTimeout(run, delayMs);
+    return { cancel: () => clearTimeout(id) };
+  },
+});
+
+/** Resolves after `delayMs`, or rejects with the signal's reason. Leaves no timer and no listener behind. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = (): void => {
+      timer.cancel();
+      reject(signal!.reason);
+    };
+    const timer = clock.after(delayMs, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

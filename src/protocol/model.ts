@@ -1,0 +1,80 @@
+/**
+ * Shapes of the Model Context Protocol that are the same in every revision we speak. Unknown members are kept: each
+ * shape is what we read of an object, never all that it may hold.
+ */
+
+/** Any JSON value. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+/** A JSON object as received: members are unchecked. */
+export type JsonObject = { readonly [key: string]: unknown };
+
+/** The name and version a client or server gives of itself. Unverified: for display only. */
+export interface Implementation {
+  readonly name: string;
+  readonly version: string;
+  readonly title?: string;
+  readonly [key: string]: unknown;
+}
+
+/** What a server says it offers. A present object means supported. */
+export interface ServerCapabilities {
+  readonly tools?: { readonly listChanged?: boolean };
+  readonly resources?: { readonly subscribe?: boolean; readonly listChanged?: boolean };
+  readonly prompts?: { readonly listChanged?: boolean };
+  readonly logging?: JsonObject;
+  readonly completions?: JsonObject;
+  readonly [key: string]: unknown;
+}
+
+/** What our side declares. Empty until the host hands in handlers for what a server may ask. */
+export interface ClientCapabilities {
+  readonly roots?: JsonObject;
+  readonly sampling?: JsonObject;
+  readonly elicitation?: JsonObject;
+  readonly extensions?: JsonObject;
+  readonly [key: string]: unknown;
+}
+
+/** Hints about a tool. They come from the server and prove nothing. */
+export interface ToolAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+  readonly [key: string]: unknown;
+}
+
+/** A tool as `tools/list` gives it. */
+export interface Tool {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly annotations?: ToolAnnotations;
+  readonly [key: string]: unknown;
+}
+
+/** One block of a result. Types we do not know pass through unread. */
+export interface ContentBlock {
+  readonly type: string;
+  readonly [key: string]: unknown;
+}
+
+/** The answer to `tools/call`. */
+export interface CallToolResult {
+  readonly content: readonly ContentBlock[];
+  /** Present or not: test with `in`, since the value may be any JSON, also `null`. */
+  readonly structuredContent?: unknown;
+  readonly isError?: boolean;
+  readonly [key: string]: unknown;
+}
+
+/** A report on a running request. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}

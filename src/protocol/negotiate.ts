@@ -1,0 +1,14 @@
+/** What an earlier contact found out about a server, and when. */
+export interface Verdict {
+  readonly era: string;
+  readonly protocolVersion: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/** Remembers verdicts by {@link Dialer.key}. */
+export interface VerdictCache {
+  get(key: string): Verdict | undefined;
+  set(key: string, verdict: Verdict): void;
+  delete(key: string): void;
+}

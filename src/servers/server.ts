@@ -1,0 +1,67 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Client } from "../client/client.ts";
+import type { EventCursor } from "../events/event.ts";
+import type { ServerConfig } from "./config.ts";
+
+/** Where a server is in its life. Status, tool list and dispatch are all derived from this one value. */
+export type ServerState =
+  | "disabled"
+  | "pending"
+  | "not_started"
+  | "starting"
+  | "ready"
+  | "restarting"
+  | "idle_disconnected"
+  | "auth_required"
+  | "permanently_failed"
+  | "removed";
+
+/** A server as `mcpStatus()` shows it. */
+export interface ServerStatus {
+  readonly name: string;
+  /** `global`, the name of a handed-in manager, or `private`. */
+  readonly source: string;
+  readonly transport: "stdio" | "http" | "sse";
+  readonly state: ServerState;
+  readonly connected: boolean;
+  readonly toolCount: number;
+  /** The last failure, scrubbed. */
+  readonly error?: string;
+  /** Epoch milliseconds. */
+  readonly lastActivityAt?: number;
+  readonly era?: string;
+  /** The agreed protocol revision. */
+  readonly version?: string;
+  readonly serverInfo?: { readonly name: string; readonly version: string };
+}
+
+/** A server as a call sees it. A route names a server and asks for this at the moment of the call; it never keeps a client. */
+export interface Server {
+  readonly name: string;
+  readonly source: string;
+  readonly config: ServerConfig;
+  readonly state: ServerState;
+  /** The last list it gave, also while it restarts. Undefined before the first. */
+  readonly catalog: Catalog | undefined;
+  /** Changes with the configuration; part of what a grant binds to. */
+  readonly fingerprint: string;
+  status(): ServerStatus;
+  /**
+   * Waits, within the caller's signal and deadline, until the server can take a call. Rejects with a `HostError` whose
+   * `facts.reason` is a reason of `tool.failed` (`mcp_server_not_connected`, `mcp_server_permanently_failed`,
+   * `mcp_server_removed`, `mcp_server_pending`, `auth_required`, `timeout`).
+   */
+  acquire(options: { readonly signal?: AbortSignal; readonly timeoutMs: number }): Promise<ServerLease>;
+}
+
+/** Permission to use a server's connection for one call. Keeps the server from being reaped as idle. */
+export interface ServerLease {
+  readonly client: Client;
+  /**
+   * Set once the connection has ended under this lease: the reason that calls in flight settle with, and the crash
+   * event that is already durable.
+   */
+  readonly loss: { readonly reason: string; readonly cause?: EventCursor } | undefined;
+  /** Must be called once, when the call has ended however it ended. */
+  release(): void;
+}
