@@ -1,5 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { ClientCapabilities, Implementation, JsonObject, Progress, ServerCapabilities, Tool } from "../protocol/model.ts";
+import type { VerdictCache } from "../protocol/negotiate.ts";
 import type { Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
 import type { Reply } from "./reply.ts";
 
@@ -81,7 +82,7 @@ export interface ConnectOptions extends ClientHandlers {
   /** Speak this revision and no other; no probe. */
   readonly pin?: string;
   /** Remembers which era a server speaks. Default: nothing is remembered. */
-  readonly verdicts?: import("../protocol/negotiate.ts").VerdictCache;
+  readonly verdicts?: VerdictCache;
   readonly clientInfo?: Implementation;
   readonly capabilities?: ClientCapabilities;
 }

@@ -36,3 +36,11 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
     signal?.addEventListener("abort", onAbort, { once: true });
   });
 }
+
+/** The promise's value, or `undefined` when it has not settled after `delayMs`; its late outcome is dropped. */
+export function atMost<T>(clock: Clock, delayMs: number, promise: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(delayMs, () => resolve(undefined));
+    promise.then(resolve, reject).finally(() => timer.cancel());
+  });
+}

@@ -1,13 +1,12 @@
+import type { JsonObject } from "../kernel/json.ts";
+
+export type { JsonObject, JsonValue } from "../kernel/json.ts";
+export type { Progress } from "../jsonrpc/link.ts";
+
 /**
  * Shapes of the Model Context Protocol that are the same in every revision we speak. Unknown members are kept: each
  * shape is what we read of an object, never all that it may hold.
  */
-
-/** Any JSON value. */
-export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
-
-/** A JSON object as received: members are unchecked. */
-export type JsonObject = { readonly [key: string]: unknown };
 
 /** The name and version a client or server gives of itself. Unverified: for display only. */
 export interface Implementation {
@@ -70,11 +69,4 @@ export interface CallToolResult {
   readonly structuredContent?: unknown;
   readonly isError?: boolean;
   readonly [key: string]: unknown;
-}
-
-/** A report on a running request. */
-export interface Progress {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
 }

@@ -1,6 +1,20 @@
+import { cancelled } from "../kernel/abort.ts";
+import { atMost, type Clock } from "../kernel/clock.ts";
+import { HostError, isHostError, isRemoteError } from "../kernel/errors.ts";
+import { Peer, type PeerHandlers } from "../jsonrpc/peer.ts";
+import type { Settled } from "../jsonrpc/pending.ts";
+import type { Dialer, TransportEnd } from "../transport/transport.ts";
+import { classifyProbe } from "./classify_probe.ts";
+import type { Era } from "./era.ts";
+import { createLegacyEra, initializeParams, type LegacyEra } from "./legacy.ts";
+import type { JsonObject } from "./model.ts";
+import { createModernEra } from "./modern.ts";
+import { asObject, type Introduction, readInitialize } from "./results.ts";
+import { eraOf, type EraName, LEGACY_VERSIONS, MODERN_VERSIONS } from "./versions.ts";
+
 /** What an earlier contact found out about a server, and when. */
 export interface Verdict {
-  readonly era: string;
+  readonly era: EraName;
   readonly protocolVersion: string;
   /** Epoch milliseconds. */
   readonly at: number;
@@ -11,4 +25,251 @@ export interface VerdictCache {
   get(key: string): Verdict | undefined;
   set(key: string, verdict: Verdict): void;
   delete(key: string): void;
+}
+
+/** A remembered handshake is not trusted for ever: unlike a stale "modern", a stale "legacy" would never be noticed. */
+const LEGACY_VERDICT_MS = 24 * 60 * 60 * 1000;
+
+export interface NegotiateOptions {
+  readonly dialer: Dialer;
+  readonly clock: Clock;
+  readonly handlers: PeerHandlers;
+  readonly signal?: AbortSignal | undefined;
+  readonly startTimeoutMs: number;
+  readonly probeTimeoutMs: number;
+  readonly pin?: string | undefined;
+  readonly verdicts?: VerdictCache | undefined;
+  readonly clientInfo: JsonObject;
+  readonly capabilities: JsonObject;
+}
+
+/** A connection on which both ends know how they speak. */
+export interface Negotiated extends Introduction {
+  readonly era: Era;
+  readonly peer: Peer;
+}
+
+/**
+ * Opens a connection and finds out which revision to speak.
+ *
+ * On a pipe `server/discover` goes first; on silence or any error `initialize` follows on the same pipe, and only a
+ * server that exits is started again. Over HTTP a transport is born for one era, so the second attempt is a new one.
+ * Credentials, network failures and the like are never evidence of an era: they end the attempt.
+ *
+ * Throws `ERR_START_FAILED`, `ERR_START_TIMEOUT`, `ERR_VERSION`, `ERR_AUTH_REQUIRED`, `ERR_CONNECTION_LOST`,
+ * `ERR_CANCELLED`; nothing of the attempt is left then.
+ */
+export async function negotiate(options: NegotiateOptions): Promise<Negotiated> {
+  const attempt = new Attempt(options);
+  try {
+    return await attempt.run();
+  } catch (error) {
+    await attempt.close();
+    throw attempt.explain(error);
+  }
+}
+
+class Attempt {
+  readonly #options: NegotiateOptions;
+  readonly #startedAt: number;
+  #peer: Peer | undefined;
+  /** The end of the latest connection, as long as nobody else has been given it. */
+  #end: TransportEnd | undefined;
+  #handedOver = false;
+
+  constructor(options: NegotiateOptions) {
+    this.#options = options;
+    this.#startedAt = options.clock.monotonic();
+  }
+
+  async run(): Promise<Negotiated> {
+    const negotiated = await this.#choose();
+    if (!negotiated.peer.isOpen) throw this.#end?.error ?? new HostError("ERR_CONNECTION_LOST", "Connection to the server was lost during the start");
+    this.#handedOver = true;
+    const { dialer, verdicts, clock } = this.#options;
+    verdicts?.set(dialer.key, { era: negotiated.era.name, protocolVersion: negotiated.era.protocolVersion, at: clock.now() });
+    return negotiated;
+  }
+
+  async close(): Promise<void> {
+    await this.#peer?.close();
+  }
+
+  /** Adds what the start left behind: how the process ended and the last of its standard error. */
+  explain(error: unknown): unknown {
+    const stderrTail = this.#end?.stderrTail;
+    if (!isHostError(error) && !isRemoteError(error)) return error;
+    const { dialer, startTimeoutMs, clock } = this.#options;
+    const waitedMs = Math.round(clock.monotonic() - this.#startedAt);
+    const facts = {
+      ...(isHostError(error) ? error.facts : { remoteCode: error.code }),
+      ...(this.#end?.exitCode === undefined ? {} : { exitCode: this.#end.exitCode }),
+      ...(stderrTail === undefined ? {} : { stderrTail }),
+      waitedMs,
+    };
+    if (isRemoteError(error)) {
+      return new HostError("ERR_START_FAILED", `Cannot start a conversation: the server answered with error ${error.code}`, { cause: error, facts });
+    }
+    switch (error.code) {
+      case "ERR_TIMEOUT":
+        return new HostError("ERR_START_TIMEOUT", `Cannot start a conversation over ${dialer.name}: no usable answer within ${startTimeoutMs} ms`, {
+          cause: error,
+          facts,
+        });
+      case "ERR_CONNECTION_LOST":
+        if (dialer.kind === "pipe") return new HostError("ERR_START_FAILED", `Cannot start a conversation: ${lowerFirst(error.message)}`, { cause: error, facts });
+        return new HostError(error.code, error.message, { cause: error, facts });
+      default:
+        return new HostError(error.code, error.message, { cause: error, facts });
+    }
+  }
+
+  async #choose(): Promise<Negotiated> {
+    const { pin, verdicts, dialer, clock } = this.#options;
+    if (pin !== undefined) {
+      const era = eraOf(pin);
+      if (era === undefined) {
+        const known = [...MODERN_VERSIONS, ...LEGACY_VERSIONS].join(", ");
+        throw new HostError("ERR_VERSION", `Cannot speak the pinned revision ${JSON.stringify(pin)}: known are ${known}`);
+      }
+      return era === "modern" ? await this.#probe(pin, true) : await this.#shakeHands(pin, true);
+    }
+    const verdict = verdicts?.get(dialer.key);
+    if (verdict?.era === "legacy" && clock.now() - verdict.at < LEGACY_VERDICT_MS) return await this.#shakeHands(LEGACY_VERSIONS[0]!, false);
+    return await this.#probe(MODERN_VERSIONS[0]!, false);
+  }
+
+  /** Asks `server/discover`, at most twice. */
+  async #probe(version: string, pinned: boolean, again = false): Promise<Negotiated> {
+    const { clientInfo, capabilities, probeTimeoutMs } = this.#options;
+    const era = createModernEra(version, clientInfo, capabilities);
+    const peer = again && this.#peer !== undefined ? this.#peer : await this.#dial(era);
+    const remaining = this.#remaining();
+    const settled = await this.#ask(peer, "server/discover", undefined, pinned ? remaining : Math.min(probeTimeoutMs, remaining));
+    const verdict = classifyProbe(settled, peer.isOpen);
+    switch (verdict.kind) {
+      case "modern":
+        if (verdict.protocolVersion !== version) {
+          if (again || pinned) throw noCommonVersion([verdict.protocolVersion], [version]);
+          return await this.#probe(verdict.protocolVersion, pinned, true);
+        }
+        peer.encoder = era.encoder;
+        return { era, peer, ...verdict.introduction };
+      case "ask_again":
+        if (again || pinned) throw noCommonVersion([verdict.protocolVersion], [version]);
+        return await this.#probe(verdict.protocolVersion, pinned, true);
+      case "no_common_version":
+        throw noCommonVersion(verdict.supported, pinned ? [version] : [...MODERN_VERSIONS, ...LEGACY_VERSIONS]);
+      case "no_evidence":
+        throw verdict.error;
+      case "gone":
+        // Some servers exit on anything but a handshake. A web transport does not end by one refused request.
+        if (pinned || this.#options.dialer.kind === "web") throw verdict.error;
+        break;
+      case "legacy":
+        if (pinned) throw new HostError("ERR_VERSION", `Cannot speak the pinned revision ${version}: the server does not answer server/discover`);
+    }
+    return await this.#shakeHands(LEGACY_VERSIONS[0]!, false);
+  }
+
+  async #shakeHands(version: string, pinned: boolean): Promise<Negotiated> {
+    const { dialer } = this.#options;
+    const era = createLegacyEra();
+    let peer = this.#peer;
+    if (peer === undefined || !peer.isOpen || dialer.kind === "web") {
+      await peer?.close();
+      peer = await this.#dial(era);
+    }
+    peer.encoder = era.encoder;
+    peer.answerer = era.answerer;
+    peer.cancelsByClosing = false;
+    this.#pipeProfile = era.profile;
+    return await this.#initialize(peer, era, version, pinned, false);
+  }
+
+  async #initialize(peer: Peer, era: LegacyEra, version: string, pinned: boolean, again: boolean): Promise<Negotiated> {
+    const { clientInfo, capabilities } = this.#options;
+    const settled = await this.#ask(peer, "initialize", initializeParams(version, clientInfo, capabilities), this.#remaining());
+    if (!settled.ok) {
+      const supported = isRemoteError(settled.error) ? asObject(settled.error.data)?.["supported"] : undefined;
+      if (Array.isArray(supported) && !pinned) {
+        const common = LEGACY_VERSIONS.find((known) => known !== version && supported.includes(known));
+        if (common === undefined || again) throw noCommonVersion(supported.map(String), LEGACY_VERSIONS);
+        return await this.#initialize(peer, era, common, pinned, true);
+      }
+      throw settled.error;
+    }
+    const answer = readInitialize(settled.result);
+    if (answer === undefined) throw new HostError("ERR_PROTOCOL", "Cannot use the answer to initialize: found no protocolVersion text in it");
+    const wanted = pinned ? [version] : LEGACY_VERSIONS;
+    if (!wanted.includes(answer.protocolVersion)) throw noCommonVersion([answer.protocolVersion], wanted);
+    era.agree(answer.protocolVersion);
+    // Over HTTP the server must have taken it before the first request follows.
+    const taken = Promise.resolve(peer.notify("notifications/initialized")).then(() => true);
+    if ((await atMost(this.#options.clock, this.#remaining(), taken)) === undefined) {
+      throw new HostError("ERR_TIMEOUT", "Start of a conversation timed out: the server does not take notifications/initialized");
+    }
+    return { era, peer, capabilities: answer.capabilities, serverInfo: answer.serverInfo, instructions: answer.instructions };
+  }
+
+  /** What a pipe obeys: it outlives the change from one era to the other. */
+  #pipeProfile: Era["profile"] | undefined;
+
+  async #dial(era: Era): Promise<Peer> {
+    const { dialer, clock, handlers, signal } = this.#options;
+    const peer: Peer = new Peer(clock, era.encoder, {
+      onNotification: (method, params) => handlers.onNotification(method, params),
+      onWarning: (kind, excerpt) => handlers.onWarning(kind, excerpt),
+      onEnd: (end) => {
+        if (this.#peer !== peer) return;
+        this.#end = end;
+        return this.#handedOver ? handlers.onEnd(end) : undefined;
+      },
+    });
+    this.#end = undefined;
+    this.#peer = peer;
+    this.#pipeProfile = era.profile;
+    const current = (): Era["profile"] => this.#pipeProfile ?? era.profile;
+    const profile: Era["profile"] = dialer.kind === "web" ? era.profile : {
+      get sessions() {
+        return current().sessions;
+      },
+      get cancelsByClosing() {
+        return current().cancelsByClosing;
+      },
+      get batches() {
+        return current().batches;
+      },
+      headers: (message) => current().headers(message),
+    };
+    peer.cancelsByClosing = dialer.kind === "web" && era.profile.cancelsByClosing;
+    peer.answerer = era.answerer;
+    peer.attach(await dialer.dial(profile, peer, signal));
+    return peer;
+  }
+
+  async #ask(peer: Peer, method: string, params: JsonObject | undefined, timeoutMs: number): Promise<Settled> {
+    const { signal } = this.#options;
+    const settled = await peer.request(method, params, { signal, timeoutMs, maxTotalMs: timeoutMs + 1, quiet: true });
+    if (signal?.aborted) throw cancelled("Start of a conversation", signal);
+    return settled;
+  }
+
+  #remaining(): number {
+    const { clock, startTimeoutMs } = this.#options;
+    const remaining = startTimeoutMs - (clock.monotonic() - this.#startedAt);
+    if (remaining <= 0) throw new HostError("ERR_TIMEOUT", "Start of a conversation timed out");
+    return remaining;
+  }
+}
+
+function noCommonVersion(found: readonly string[], wanted: readonly string[]): HostError {
+  const shown = found.slice(0, 10).map((version) => version.slice(0, 40));
+  return new HostError("ERR_VERSION", `Cannot agree on a protocol revision: the server speaks ${shown.join(", ")}; wanted one of ${wanted.join(", ")}`, {
+    facts: { found: shown, wanted },
+  });
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }

@@ -1,0 +1,26 @@
+/**
+ * One server, no host: connect, list, call. Nothing here is governed or logged; that is what the main entry is for.
+ *
+ * @module
+ */
+export { connectClient } from "./connect.ts";
+export type { Client, ClientHandlers, ConnectOptions, ListLimits, RequestOptions, ServerFacts, ToolList } from "./client.ts";
+export type { FailedReply, Reply } from "./reply.ts";
+export { httpDialer, type HttpDialerOptions } from "../transport/http.ts";
+export { stdioDialer, type StdioDialerOptions } from "../transport/stdio.ts";
+export type { Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
+export { type Clock, systemClock, type Timer } from "../kernel/clock.ts";
+export { type ErrorCode, HostError, isHostError, isRemoteError, RemoteError } from "../kernel/errors.ts";
+export type { FetchFunction, SpawnFunction } from "../kernel/runtime.ts";
+export type {
+  CallToolResult,
+  ClientCapabilities,
+  ContentBlock,
+  Implementation,
+  JsonObject,
+  Progress,
+  ServerCapabilities,
+  Tool,
+  ToolAnnotations,
+} from "../protocol/model.ts";
+export type { Verdict, VerdictCache } from "../protocol/negotiate.ts";

@@ -1,0 +1,81 @@
+import type { HostError } from "../kernel/errors.ts";
+import type { Incoming, MalformedReason, RequestId } from "./message.ts";
+
+/** A report on a running request (basic/utilities/progress). */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+/** One message on its way out. */
+export interface Outgoing {
+  /** The JSON text, one line. */
+  readonly text: string;
+  readonly method: string;
+  /** Set for requests. */
+  readonly id?: number;
+  /** The parameters that `text` was made from; headers mirror some of them. */
+  readonly params?: unknown;
+}
+
+/** A live connection to one server. */
+export interface Transport {
+  /**
+   * Hands one message over. Never throws and never rejects: a message that cannot leave is reported by `onLost` or
+   * `onClosed`. A promise resolves when the message has left this process, for callers that want to pace themselves.
+   */
+  send(message: Outgoing): void | Promise<void>;
+  /** Lets go of a request: its response stream is closed where it has one. What still arrives for it is dropped. */
+  abandon(id: number): void;
+  /** Ends the connection and everything it started. Idempotent; resolves when nothing is left. */
+  close(): Promise<void>;
+}
+
+/** Why a request will get no answer, and what is known about its execution. */
+export interface LostRequest {
+  readonly error: HostError;
+  /** False only when it is certain that no byte of it left. */
+  readonly sent: boolean;
+  /** True only on proof that the server did not execute it (an HTTP status that says so). */
+  readonly refused: boolean;
+}
+
+/** What a transport tells its owner. Handlers must not throw. */
+export interface TransportHandlers {
+  /**
+   * A message has arrived; `bytes` is its size on the wire. `of` is the request whose own response stream carried it;
+   * a shared pipe cannot tell. A promise pauses the source.
+   */
+  onMessage(message: Incoming, bytes: number, of: number | undefined): void | Promise<void>;
+  /** What arrived in the place of a message cannot be used. `id` is the request it claims to answer, as far as can be told. */
+  onMalformed(reason: MalformedReason, id: RequestId | undefined, of: number | undefined): void;
+  /** One request is lost while the connection lives (HTTP). */
+  onLost(id: number, lost: LostRequest): void;
+  /** Something odd that does no harm by itself, such as noise on standard output. */
+  onWarning(kind: WarningKind, excerpt?: string): void;
+  /** The connection has ended; called exactly once, also after `close()`. `unsent` are requests that never left. */
+  onClosed(end: TransportEnd, unsent: ReadonlySet<number>): void;
+}
+
+/** Kinds of harmless oddities, as they are counted and reported. */
+export type WarningKind =
+  | "noise"
+  | "malformed"
+  | "unknown_id"
+  | "duplicate_id"
+  | "twin_id"
+  | "unknown_progress"
+  | "unexpected_request"
+  | "unexpected_batch"
+  | "flood";
+
+/** How a connection ended. `error` is absent when we closed it ourselves. */
+export interface TransportEnd {
+  readonly reason: "closed" | "exit" | "signal" | "frame_too_large" | "noise" | "flood" | "unreachable";
+  readonly error?: HostError;
+  readonly exitCode?: number;
+  readonly signal?: string;
+  /** The last of standard error, at most 4 KiB, unredacted: scrub before showing. */
+  readonly stderrTail?: string;
+}

@@ -1,0 +1,106 @@
+import { type Clock, type Timer } from "../kernel/clock.ts";
+import type { HostError, RemoteError } from "../kernel/errors.ts";
+import type { Progress } from "./link.ts";
+
+/** How one request ended at the wire. */
+export type Settled =
+  | { readonly ok: true; readonly result: unknown; readonly bytes: number }
+  | { readonly ok: false; readonly error: HostError | RemoteError; readonly sent: boolean; readonly refused: boolean };
+
+/** A request in flight. */
+export interface PendingRequest {
+  readonly id: number;
+  readonly method: string;
+  readonly resolve: (settled: Settled) => void;
+  readonly timeoutMs: number;
+  readonly hardDeadline: number;
+  deadline: number;
+  lastProgress: number;
+  readonly onProgress: ((progress: Progress) => void) | undefined;
+  readonly signal: AbortSignal | undefined;
+  /** No cancellation notice goes out for it. */
+  readonly quiet: boolean;
+}
+
+/** Longest time between two looks at the table while requests wait. */
+const TICK_MS = 250;
+
+/**
+ * Requests in flight by id, with one timer for all their deadlines: a timer a request costs more than the request on
+ * some runtimes.
+ */
+export class PendingTable {
+  readonly #clock: Clock;
+  readonly #onExpired: (request: PendingRequest) => void;
+  readonly #onIdle: () => void;
+  readonly #requests = new Map<number, PendingRequest>();
+  #timer: Timer | undefined;
+  #due = Infinity;
+
+  /** `onExpired` gets each request whose deadline has passed, already removed. `onIdle` runs at a look that found none. */
+  constructor(clock: Clock, onExpired: (request: PendingRequest) => void, onIdle: () => void) {
+    this.#clock = clock;
+    this.#onExpired = onExpired;
+    this.#onIdle = onIdle;
+  }
+
+  get size(): number {
+    return this.#requests.size;
+  }
+
+  get(id: number): PendingRequest | undefined {
+    return this.#requests.get(id);
+  }
+
+  /** The one request in flight, if there is exactly one. */
+  only(): PendingRequest | undefined {
+    if (this.#requests.size !== 1) return undefined;
+    for (const request of this.#requests.values()) return request;
+    return undefined;
+  }
+
+  add(request: PendingRequest): void {
+    this.#requests.set(request.id, request);
+    if (request.deadline < this.#due) this.#arm(request.deadline);
+  }
+
+  take(id: number): PendingRequest | undefined {
+    const request = this.#requests.get(id);
+    if (request !== undefined) this.#requests.delete(id);
+    return request;
+  }
+
+  /** Removes and returns all. */
+  drain(): PendingRequest[] {
+    const all = [...this.#requests.values()];
+    this.#requests.clear();
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#due = Infinity;
+    return all;
+  }
+
+  #arm(deadline: number): void {
+    this.#timer?.cancel();
+    const now = this.#clock.monotonic();
+    const delay = Math.min(TICK_MS, Math.max(0, deadline - now));
+    this.#due = now + delay;
+    this.#timer = this.#clock.after(delay, () => this.#look());
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    this.#due = Infinity;
+    const now = this.#clock.monotonic();
+    let nearest = Infinity;
+    for (const request of this.#requests.values()) {
+      if (request.deadline <= now) {
+        this.#requests.delete(request.id);
+        this.#onExpired(request);
+      } else if (request.deadline < nearest) nearest = request.deadline;
+    }
+    if (this.#requests.size > 0) {
+      if (nearest < this.#due) this.#arm(nearest);
+    } else this.#onIdle();
+  }
+}

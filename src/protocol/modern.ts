@@ -1,0 +1,67 @@
+import { HostError } from "../kernel/errors.ts";
+import type { JsonObject } from "./model.ts";
+import { encodeNotification, encodeRequest } from "./encode.ts";
+import type { Era, Meaning } from "./era.ts";
+import { nameHeader } from "./headers.ts";
+import { notAnObject } from "./legacy.ts";
+import { asObject } from "./results.ts";
+
+const INPUT_METHODS: ReadonlySet<string> = new Set(["tools/call", "resources/read", "prompts/get"]);
+const MAX_STATE_LENGTH = 64 << 10;
+
+/** Revision 2026-07-28: no handshake and no session; every request says who asks and what they can do. */
+export function createModernEra(protocolVersion: string, clientInfo: JsonObject, capabilities: JsonObject): Era {
+  const meta = JSON.stringify({
+    "io.modelcontextprotocol/protocolVersion": protocolVersion,
+    "io.modelcontextprotocol/clientInfo": clientInfo,
+    "io.modelcontextprotocol/clientCapabilities": capabilities,
+  }).slice(1, -1);
+  const takesTasks = "io.modelcontextprotocol/tasks" in (asObject(capabilities["extensions"]) ?? {});
+  return {
+    name: "modern",
+    protocolVersion,
+    encoder: {
+      request: (id, method, params) => encodeRequest(id, method, params, `${meta},"progressToken":${id}`),
+      notification: (method, params) => encodeNotification(method, params, ""),
+    },
+    profile: {
+      sessions: false,
+      cancelsByClosing: true,
+      batches: false,
+      headers({ method, params }): Record<string, string> {
+        const headers: Record<string, string> = { "mcp-protocol-version": protocolVersion, "mcp-method": method };
+        const name = nameHeader(method, params);
+        if (name !== undefined) headers["mcp-name"] = name;
+        return headers;
+      },
+    },
+    answerer: undefined,
+    read: (method, result) => read(method, result, takesTasks),
+  };
+}
+
+function read(method: string, result: unknown, takesTasks: boolean): Meaning {
+  const object = asObject(result);
+  if (object === undefined) return { kind: "invalid", error: notAnObject(method) };
+  const type = object["resultType"];
+  if (type === undefined || type === "complete") return { kind: "done", result: object };
+  if (type === "input_required" && INPUT_METHODS.has(method)) return readInputRequired(method, object);
+  if (type === "task" && takesTasks && method === "tools/call") return { kind: "task", task: object };
+  const found = typeof type === "string" ? JSON.stringify(type.slice(0, 60)) : `a ${typeof type}`;
+  return { kind: "invalid", error: new HostError("ERR_PROTOCOL", `Cannot use the answer to ${method}: found resultType ${found}, wanted "complete"`) };
+}
+
+function readInputRequired(method: string, object: JsonObject): Meaning {
+  const inputRequests = asObject(object["inputRequests"]);
+  const state = object["requestState"];
+  const requestState = typeof state === "string" ? state : undefined;
+  if (requestState !== undefined && requestState.length > MAX_STATE_LENGTH) {
+    const error = new HostError("ERR_TOO_LARGE", `Cannot go on with ${method}: its requestState has ${requestState.length} characters, at most ${MAX_STATE_LENGTH} allowed`);
+    return { kind: "invalid", error };
+  }
+  if (inputRequests === undefined && requestState === undefined) {
+    const error = new HostError("ERR_PROTOCOL", `Cannot go on with ${method}: found input_required without inputRequests and without requestState, wanted at least one`);
+    return { kind: "invalid", error };
+  }
+  return { kind: "input_required", inputRequests, requestState };
+}

@@ -1,0 +1,50 @@
+import { HostError } from "../kernel/errors.ts";
+import { toText } from "../streams/to_text.ts";
+
+/** Most of a body that is kept for an error message. */
+const MAX_ERROR_BYTES = 16 << 10;
+
+/** The media type of a response without its parameters, in lower case; empty when there is none. */
+export function mediaType(response: Response): string {
+  const header = response.headers.get("content-type");
+  if (header === null) return "";
+  const end = header.indexOf(";");
+  return (end < 0 ? header : header.slice(0, end)).trim().toLowerCase();
+}
+
+/**
+ * Reads a whole body, at most `maxBytes` decoded. Where the length is known to bound the decoded body, it is read in one
+ * step, which is several times cheaper than a reader.
+ */
+export async function readBody(response: Response, maxBytes: number, lengthIsDecoded: boolean): Promise<string> {
+  if (response.body === null) return "";
+  if (lengthIsDecoded) {
+    const length = response.headers.get("content-length");
+    if (length !== null && Number(length) <= maxBytes && response.headers.get("content-encoding") === null) return await response.text();
+  }
+  return await toText(response.body, maxBytes);
+}
+
+/** Reads the beginning of a body that is only wanted for an error. Never rejects. */
+export async function readErrorBody(response: Response): Promise<string> {
+  try {
+    return await readBody(response, MAX_ERROR_BYTES, false);
+  } catch {
+    // What the body was is of less interest than the status it came with.
+    return "";
+  }
+}
+
+/** Lets go of a body that nobody wants. */
+export function dropBody(response: Response): void {
+  response.body?.cancel().catch(() => {/* already gone */});
+}
+
+/** The error for a response that cannot be what was asked for; quotes a little of the body, scrubbed by whoever shows it. */
+export function wrongResponse(action: string, response: Response, wanted: string, body: string): HostError {
+  const type = mediaType(response);
+  const found = `status ${response.status}${type === "" ? "" : ` with ${type.slice(0, 80)}`}`;
+  return new HostError("ERR_PROTOCOL", `Cannot ${action}: found ${found}, wanted ${wanted}`, {
+    facts: { status: response.status, contentType: type.slice(0, 80), excerpt: body.slice(0, 200) },
+  });
+}

@@ -1,0 +1,48 @@
+import type { Clock, Timer } from "../kernel/clock.ts";
+import { HostError } from "../kernel/errors.ts";
+import { SseParser } from "../streams/sse.ts";
+
+export interface EventStreamOptions {
+  /** The data of one event; empty ones are not delivered. */
+  onData(data: string): void;
+  readonly clock: Clock;
+  /** True once the stream has given what it was opened for. */
+  isAnswered(): boolean;
+  /** Ends the stream when it does not end by itself soon after the answer. */
+  readonly controller: AbortController;
+}
+
+/** How long a stream may go on after its answer. Most end at once; reading their end keeps the connection for reuse. */
+const LINGER_MS = 1000;
+
+/** Reads a `text/event-stream` to its end. Rejects when it breaks or an event is over `maxLength`. */
+export async function readEventStream(response: Response, maxLength: number, options: EventStreamOptions): Promise<void> {
+  if (response.body === null) return;
+  let tooLarge: HostError | undefined;
+  const parser = new SseParser(maxLength, {
+    onEvent: ({ event, data }) => {
+      if (event === "message" && data !== "") options.onData(data);
+    },
+    onTooLarge: (length) => {
+      tooLarge = new HostError("ERR_FRAME_TOO_LARGE", `Cannot read an event: ${length} characters and counting, at most ${maxLength} allowed`, {
+        facts: { bytes: length, maxBytes: maxLength },
+      });
+    },
+  });
+  const reader = response.body.getReader();
+  let linger: Timer | undefined;
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      await parser.push(value);
+      if (tooLarge !== undefined) {
+        options.controller.abort();
+        throw tooLarge;
+      }
+      if (linger === undefined && options.isAnswered()) linger = options.clock.after(LINGER_MS, () => options.controller.abort());
+    }
+  } finally {
+    linger?.cancel();
+  }
+}

@@ -1,0 +1,43 @@
+import { HostError } from "../kernel/errors.ts";
+import type { FetchFunction } from "../kernel/runtime.ts";
+import { dropBody } from "./http_body.ts";
+
+/** Where requests go; a permanent or temporary redirect within the origin is remembered for the connection. */
+export interface RedirectTarget {
+  url: string;
+}
+
+const MAX_HOPS = 5;
+
+/**
+ * Sends a request and follows 307 and 308 within the same origin with method, headers and body unchanged. Any other
+ * redirect is an error that names its target: credentials never go to another origin, and no POST becomes a GET.
+ */
+export async function followRedirects(fetch: FetchFunction, target: RedirectTarget, init: RequestInit): Promise<Response> {
+  for (let hops = 0;; hops++) {
+    const response = await fetch(target.url, init);
+    if (response.status < 300 || response.status > 399) return response;
+    const location = response.headers.get("location");
+    dropBody(response);
+    const next = location === null ? undefined : parse(location, target.url);
+    const repeats = response.status === 307 || response.status === 308;
+    if (next === undefined || !repeats || next.origin !== new URL(target.url).origin || hops >= MAX_HOPS) {
+      const where = next === undefined ? "nowhere usable" : `${next.origin}${next.pathname}`;
+      throw new HostError(
+        "ERR_PROTOCOL",
+        `Cannot follow a redirect: found status ${response.status} to ${where}, wanted 307 or 308 within ${new URL(target.url).origin} and at most ${MAX_HOPS} hops`,
+        { facts: { status: response.status } },
+      );
+    }
+    target.url = next.href;
+  }
+}
+
+function parse(location: string, base: string): URL | undefined {
+  try {
+    return new URL(location, base);
+  } catch {
+    // A location that is no URL leads nowhere.
+    return undefined;
+  }
+}

@@ -1,0 +1,94 @@
+import { HostError } from "../kernel/errors.ts";
+import { classify, readMessage } from "../jsonrpc/message.ts";
+import { DEFAULT_PARSE_LIMITS, type ParseLimits } from "../jsonrpc/bounded_parse.ts";
+import { LineSplitter } from "../streams/lines.ts";
+import type { TransportEnd, TransportHandlers, WireProfile } from "./transport.ts";
+
+/** Lines in a row that are no message before the connection is given up. */
+const MAX_NOISE_LINES = 100;
+/** Members of one batch, in the one revision that has them. */
+export const MAX_BATCH_MEMBERS = 100;
+const EXCERPT_LENGTH = 200;
+
+/**
+ * Turns the bytes of a pipe into messages: one message a line. Lines that are no message are skipped and reported; a
+ * line over the limit, or too much noise without a message, is fatal.
+ */
+export class PipeReader {
+  readonly #profile: WireProfile;
+  readonly #handlers: TransportHandlers;
+  readonly #limits: ParseLimits;
+  readonly #onFatal: (end: TransportEnd) => void;
+  readonly #lines: LineSplitter;
+  #noise = 0;
+  #done = false;
+
+  constructor(profile: WireProfile, handlers: TransportHandlers, onFatal: (end: TransportEnd) => void, limits: ParseLimits = DEFAULT_PARSE_LIMITS) {
+    this.#profile = profile;
+    this.#handlers = handlers;
+    this.#onFatal = onFatal;
+    this.#limits = limits;
+    this.#lines = new LineSplitter(limits.maxLength, {
+      onLine: (text, bytes) => this.#onLine(text, bytes),
+      onTooLong: (bytes) => {
+        this.#fatal({
+          reason: "frame_too_large",
+          error: new HostError("ERR_FRAME_TOO_LARGE", `Cannot read from the server: a line of ${bytes} bytes and counting, at most ${limits.maxLength} allowed`, {
+            facts: { bytes, maxBytes: limits.maxLength },
+          }),
+        });
+      },
+    });
+  }
+
+  push(chunk: Uint8Array): void | Promise<void> {
+    return this.#done ? undefined : this.#lines.push(chunk);
+  }
+
+  end(): void {
+    if (!this.#done) void this.#lines.end();
+    this.#done = true;
+  }
+
+  #onLine(text: string, bytes: number): void | Promise<void> {
+    if (this.#done) return;
+    const message = readMessage(text, this.#limits);
+    switch (message.kind) {
+      case "batch":
+        return this.#onBatch(message.members, bytes);
+      case "malformed":
+        if (message.reason === "not_json" || message.reason === "not_rpc") return this.#onNoise(text);
+        return this.#handlers.onMalformed(message.reason, message.id, undefined);
+      default:
+        this.#noise = 0;
+        return this.#handlers.onMessage(message, bytes, undefined);
+    }
+  }
+
+  #onBatch(members: readonly unknown[], bytes: number): void {
+    if (!this.#profile.batches || members.length > MAX_BATCH_MEMBERS) {
+      return this.#handlers.onWarning("unexpected_batch", `${members.length} members`);
+    }
+    this.#noise = 0;
+    for (const member of members) {
+      const message = classify(member);
+      if (message.kind === "malformed") this.#handlers.onMalformed(message.reason, message.id, undefined);
+      else void this.#handlers.onMessage(message, bytes, undefined);
+    }
+  }
+
+  #onNoise(text: string): void {
+    this.#handlers.onWarning("noise", text.slice(0, EXCERPT_LENGTH));
+    if (++this.#noise < MAX_NOISE_LINES) return;
+    this.#fatal({
+      reason: "noise",
+      error: new HostError("ERR_PROTOCOL", `Cannot read from the server: ${this.#noise} lines in a row are no message, at most ${MAX_NOISE_LINES - 1} allowed`),
+    });
+  }
+
+  #fatal(end: TransportEnd): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#onFatal(end);
+  }
+}
