@@ -1,0 +1,19 @@
+/** One row of the final table. */
+export interface Row {
+  readonly name: string;
+  readonly version: string;
+  readonly passed: number;
+  readonly failed: number;
+  /** Names of tests that did not run. */
+  readonly skipped: readonly string[];
+  readonly seconds: number;
+  readonly note: string;
+}
+
+export function readVitest(
+  report: unknown,
+  exitCode: number | null,
+): Pick<Row, "passed" | "failed" | "skipped" | "note">;
+export function total(rows: readonly Row[]): { passed: number; failed: number };
+export function table(rows: readonly Row[]): string;
+export function closingLine(rows: readonly Row[]): string;
