@@ -1,0 +1,168 @@
+/**
+ * Connects to a server and closes again, many times, over stdio and over HTTP in turn, and counts what is left: file
+ * descriptors, child processes, timers, abort listeners. Runs unchanged on Node, Bun and Deno:
+ *
+ *     node --import tsx tests/fault/cycles.ts 200
+ */
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { connectClient, httpDialer, stdioDialer } from "../../src/client/mod.ts";
+import { type Clock, systemClock, type Timer } from "../../src/kernel/clock.ts";
+import type { Runtime } from "../../src/kernel/runtime.ts";
+
+/** What is held at one moment. */
+export interface Holdings {
+  readonly descriptors: number;
+  readonly processes: number;
+  readonly timers: number;
+  readonly listeners: number;
+}
+
+export interface CycleReport {
+  readonly cycles: number;
+  /** After the first cycles, when pools and caches are warm. */
+  readonly early: Holdings;
+  readonly late: Holdings;
+}
+
+const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+
+/** Runs the cycles; `warmUp` is the cycle whose holdings the last one's are held against. */
+export async function runCycles(runtime: Runtime, cycles: number, warmUp: number): Promise<CycleReport> {
+  const marker = `PORTCULLIS_CYCLES_${Math.random().toString(36).slice(2)}`;
+  const env = { PATH: process.env["PATH"] ?? "", [marker]: "1" };
+  const clock = countingClock();
+  const controller = new AbortController();
+  const listeners = countListeners(controller.signal);
+  const eras = ["legacy", "modern"];
+  const https = [await startHttpFixture(env, eras[0]!), await startHttpFixture(env, eras[1]!)];
+  const holdings = (): Holdings => ({
+    descriptors: readdirSync("/proc/self/fd").length,
+    processes: countProcesses(marker),
+    timers: clock.active(),
+    listeners: listeners(),
+  });
+  try {
+    let early: Holdings | undefined;
+    for (let cycle = 1; cycle <= cycles; cycle++) {
+      const era = (cycle >> 1) % 2;
+      const dialer = cycle % 2 === 0
+        ? httpDialer({
+          url: https[era]!.url,
+          fetch: runtime.fetch,
+          contentLengthIsDecoded: runtime.contentLengthIsDecoded,
+          clock,
+        })
+        : stdioDialer({
+          spawn: runtime.spawn!,
+          command: "node",
+          args: [fixture("stdio_server.mjs"), `--era=${eras[era]}`],
+          env,
+          clock,
+        });
+      const client = await connectClient({ dialer, clock, signal: controller.signal });
+      const { tools } = await client.listTools({ signal: controller.signal });
+      const reply = await client.callTool("echo", { message: "hi" }, { signal: controller.signal });
+      if (tools.length === 0 || reply.kind !== "done") {
+        throw new Error(`cycle ${cycle}: ${tools.length} tools, reply ${JSON.stringify(reply)}`);
+      }
+      await client.close();
+      if (cycle === warmUp) early = holdings();
+    }
+    return { cycles, early: early!, late: holdings() };
+  } finally {
+    for (const http of https) http.stop();
+  }
+}
+
+function countingClock(): Clock & { active(): number } {
+  const timers = new Set<Timer>();
+  return {
+    now: () => systemClock.now(),
+    monotonic: () => systemClock.monotonic(),
+    after(delayMs, run) {
+      const timer = systemClock.after(delayMs, () => {
+        timers.delete(handle);
+        run();
+      });
+      const handle: Timer = {
+        cancel: () => {
+          timers.delete(handle);
+          timer.cancel();
+        },
+      };
+      timers.add(handle);
+      return handle;
+    },
+    active: () => timers.size,
+  };
+}
+
+function countListeners(signal: AbortSignal): () => number {
+  const live = new Set<unknown>();
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = function (this: AbortSignal, ...args: Parameters<typeof addEventListener>): void {
+    live.add(args[1]);
+    addEventListener.apply(signal, args);
+  } as typeof addEventListener;
+  signal.removeEventListener = function (this: AbortSignal, ...args: Parameters<typeof removeEventListener>): void {
+    live.delete(args[1]);
+    removeEventListener.apply(signal, args);
+  } as typeof removeEventListener;
+  return () => live.size;
+}
+
+function countProcesses(marker: string): number {
+  let count = 0;
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      if (readFileSync(`/proc/${name}/environ`, "latin1").includes(marker)) count++;
+    } catch {
+      // ended meanwhile, or not ours to read
+    }
+  }
+  return count;
+}
+
+async function startHttpFixture(env: Record<string, string>, era: string): Promise<{ url: string; stop(): void }> {
+  const child = spawn("node", [fixture("http_server.mjs"), `--era=${era}`], {
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (chunk: Uint8Array) => {
+      text += new TextDecoder().decode(chunk);
+      const found = /http:\/\/\S+/.exec(text);
+      if (found !== null) resolve(found[0]);
+    });
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`HTTP fixture exited with ${code}: ${text}`)));
+  });
+  return { url, stop: () => void child.kill("SIGKILL") };
+}
+
+/** The adapter of the runtime that this runs on. */
+export async function thisRuntime(): Promise<Runtime> {
+  if ("Bun" in globalThis) return (await import("../../runtimes/bun/mod.ts")).bunRuntime();
+  if ("Deno" in globalThis) return (await import("../../runtimes/deno/mod.ts")).denoRuntime();
+  return (await import("../../runtimes/node/mod.ts")).nodeRuntime();
+}
+
+if (process.argv[1] !== undefined && fileURLToPath(import.meta.url) === process.argv[1]) {
+  const cycles = Number(process.argv[2] ?? 200);
+  const runtime = await thisRuntime();
+  const started = performance.now();
+  const { early, late } = await runCycles(runtime, cycles, 20);
+  const same = JSON.stringify(early) === JSON.stringify(late);
+  console.log(
+    `${runtime.name} ${runtime.version}: ${cycles} cycles in ${((performance.now() - started) / 1000).toFixed(1)} s`,
+  );
+  console.log(`  at cycle 20:  ${JSON.stringify(early)}`);
+  console.log(`  at cycle ${cycles}: ${JSON.stringify(late)}`);
+  console.log(same ? "1 passed, 0 failed" : "0 passed, 1 failed");
+  process.exit(same ? 0 : 1);
+}
