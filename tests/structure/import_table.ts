@@ -39,8 +39,11 @@ export const importTable: readonly Row[] = [
   row("catalog/json_schema", "catalog protocol/model kernel", "@cfworker/json-schema"),
   row("catalog", "protocol/model kernel", "valibot"),
   row("permission", "catalog(types) protocol/model scrub store events(types) kernel", "valibot"),
-  row("servers/config", "permission/request(types) kernel", "valibot"),
-  row("servers", "catalog client protocol transport auth(types) scrub store events(types) kernel", "valibot"),
+  row(
+    "servers",
+    "permission/request(types) catalog client protocol transport auth(types) scrub store events(types) kernel",
+    "valibot",
+  ),
   row(
     "call",
     "servers permission catalog client(types) jsonrpc(types) protocol/model scrub store events kernel",

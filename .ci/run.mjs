@@ -1,0 +1,98 @@
+// What .ci/run does, step by step. Needs Node and npm, installs the rest itself, reads nothing from standard input.
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { runChild } from "../tests/run/child.mjs";
+import { closingLine, readVitest, table, total } from "../tests/run/report.mjs";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const reports = join(root, ".cache", "ci");
+const report = (name) => join(reports, `${name}.json`);
+const bin = (name) => join(root, "node_modules", ".bin", name);
+const has = (path) => existsSync(join(root, path));
+const minutes = (count) => count * 60_000;
+
+/** The whole run ends before this, whatever hangs. */
+const budgetMs = minutes(43);
+
+const cases = resolve(root, "..", "shared");
+const env = { CI: "true", NO_COLOR: "1", ...(existsSync(cases) ? { PORTCULLIS_CASES: cases } : {}) };
+
+/**
+ * In order. A step is one test, unless it leaves a report behind: `rows` is a list as tests/run/report.d.mts has it,
+ * `vitest` is vitest's own. `when` is asked after the steps before it; a step that has nothing to do says so.
+ */
+const steps = [
+  { name: "install", command: ["npm", "ci", "--include=dev"], limitMs: minutes(8), needed: true },
+  { name: "core compiles", command: [bin("tsc"), "-p", "src"], limitMs: minutes(3) },
+  { name: "everything compiles", command: [bin("tsc"), "-p", "."], limitMs: minutes(3) },
+  { name: "format", command: [bin("deno"), "fmt", "--check"], limitMs: minutes(2) },
+  { name: "lint", command: [bin("deno"), "lint"], limitMs: minutes(2) },
+  { name: "npm test", command: ["npm", "test", "--", "--json", report("tests")], limitMs: minutes(20), rows: "tests" },
+  {
+    name: "publishing",
+    command: [process.execPath, "tests/run/publish.mjs", "--json", report("publish")],
+    limitMs: minutes(8),
+    rows: "publish",
+  },
+];
+
+const rows = [];
+const started = performance.now();
+rmSync(reports, { recursive: true, force: true });
+mkdirSync(reports, { recursive: true });
+try {
+  for (const step of steps) {
+    const row = await runStep(step);
+    rows.push(row);
+    console.log(
+      `== ${step.name}: ${row.passed} passed, ${row.failed} failed, ${row.seconds.toFixed(1)} s ${row.note}`.trimEnd(),
+    );
+    if (step.needed && row.failed > 0) break;
+  }
+} catch (error) {
+  console.error(error);
+  rows.push({ ...emptyRow("this program"), failed: 1, note: "threw" });
+}
+console.log(`\n${table(rows)}\n\n${closingLine(rows)}`);
+process.exitCode = total(rows).failed === 0 ? 0 : 1;
+
+function emptyRow(name) {
+  return { name, version: "", passed: 0, failed: 0, skipped: [], seconds: 0, note: "" };
+}
+
+async function runStep({ name, command, limitMs, cwd = ".", when = () => true, rows, vitest }) {
+  console.log(`\n== ${name}`);
+  const row = emptyRow(name);
+  if (!when()) return { ...row, note: "nothing to do" };
+  const restMs = budgetMs - (performance.now() - started);
+  if (restMs <= 0) return { ...row, failed: 1, note: "no time left" };
+  const { code, timedOut, left, output, seconds } = await runChild(command, {
+    cwd: join(root, cwd),
+    env,
+    timeoutMs: Math.min(limitMs, restMs),
+  });
+  if (output !== "") console.log(output);
+  const counts = count(code, rows ?? vitest, vitest !== undefined);
+  if (timedOut) Object.assign(counts, { failed: Math.max(1, counts.failed), note: "stopped: took too long" });
+  if (left > 0) Object.assign(counts, { failed: counts.failed + 1, note: `left ${left} processes behind` });
+  return { ...row, ...counts, seconds };
+}
+
+/** What a step has to say for itself; a step that failed has at least one failure. */
+function count(code, name, isVitest) {
+  const found = name !== undefined && existsSync(report(name))
+    ? JSON.parse(readFileSync(report(name), "utf8"))
+    : undefined;
+  if (isVitest) return readVitest(found, code);
+  const { passed, failed } = found === undefined
+    ? { passed: code === 0 && name === undefined ? 1 : 0, failed: 0 }
+    : total(found);
+  const skipped = found?.flatMap((row) => row.skipped) ?? [];
+  return {
+    passed,
+    skipped,
+    failed: failed === 0 && (code !== 0 || passed === 0) ? 1 : failed,
+    note: code === 0 ? "" : `ended with ${code}`,
+  };
+}
