@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { Miniflare } from "miniflare";
@@ -44,7 +45,12 @@ export async function bundle(entry: { readonly file: string } | { readonly text:
 
 /** Loads a module in workerd, without nodejs_compat and without eval, and returns the names that it exports, sorted. */
 export async function exportsInWorkerd(code: string): Promise<string[]> {
+  let said = "";
   const miniflare = new Miniflare({
+    handleRuntimeStdio(stdout: Readable, stderr: Readable): void {
+      stdout.resume();
+      stderr.on("data", (chunk: unknown) => said += String(chunk));
+    },
     compatibilityDate: "2026-01-01",
     compatibilityFlags: ["disallow_eval_during_startup"],
     host: "127.0.0.1",
@@ -61,7 +67,10 @@ export async function exportsInWorkerd(code: string): Promise<string[]> {
   try {
     const response = await miniflare.dispatchFetch("http://entry.test/");
     return await response.json() as string[];
+  } catch (error) {
+    throw new Error(`workerd does not load the module: ${said}`, { cause: error });
   } finally {
-    await miniflare.dispose();
+    // It rejects once more with what kept workerd from starting.
+    await miniflare.dispose().catch(() => {});
   }
 }
