@@ -1,0 +1,7 @@
+/**
+ * Deno: `portcullis/deno`.
+ * @module
+ */
+export { denoRuntime } from "./runtime.ts";
+export type { DenoRuntimeOptions } from "./runtime.ts";
+export type { Runtime } from "../../src/kernel/runtime.ts";

@@ -1,0 +1,7 @@
+/**
+ * Node: `portcullis/node`.
+ * @module
+ */
+export { nodeRuntime } from "./runtime.ts";
+export type { NodeRuntimeOptions } from "./runtime.ts";
+export type { Runtime } from "../../src/kernel/runtime.ts";

@@ -1,0 +1,36 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { afterAll } from "vitest";
+import { runtimeHere } from "./adapter.ts";
+
+const runtime = await runtimeHere();
+
+/** Heads the suites' names: `bun 1.4.5`. */
+export const title: string = `${runtime.name} ${runtime.version}`;
+
+/** A variable of this process that no child may see. */
+export const sample: { readonly name: string; readonly value: string } = {
+  name: "PORTCULLIS_TEST_SAMPLE",
+  value: `sample-${process.pid}-of-the-host`,
+};
+process.env[sample.name] = sample.value;
+
+const directories: string[] = [];
+
+/** A fresh, empty directory that goes away when the test file is done. */
+export async function makeDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "portcullis-"));
+  directories.push(directory);
+  return directory;
+}
+
+afterAll(async () => {
+  await Promise.all(directories.map((each) => rm(each, { recursive: true, force: true })));
+});
+
+/** Descriptors that this process has open; reading them opens one more, always. */
+export async function countDescriptors(): Promise<number> {
+  return (await readdir("/dev/fd")).length;
+}
