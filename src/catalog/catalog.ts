@@ -1,6 +1,9 @@
+import { canonicalJson, sha256Text } from "../kernel/canonical.ts";
 import type { Tool } from "../protocol/model.ts";
+import { nameOf, readDefinition } from "./definition.ts";
+import { aliasName, aliasTail, isPlainTail, qualifiedName } from "./names.ts";
 
-/** One tool of one server under both of its spellings. */
+/** One tool of one server under both of its spellings. Its members are computed: read them, do not spread it. */
 export interface CatalogEntry {
   readonly server: string;
   /** The name that its server knows it by. */
@@ -9,6 +12,7 @@ export interface CatalogEntry {
   readonly qualified: string;
   /** `mcp__<server>__<tool>`: at most 64 of `[A-Za-z0-9_-]`. */
   readonly alias: string;
+  /** A frozen copy of what the server sent. */
   readonly definition: Tool;
 }
 
@@ -24,4 +28,136 @@ export interface Catalog {
   byAliasTail(tail: string): CatalogEntry | undefined;
   /** `sha256:...` over name, title, description, schemas and annotations; computed at first use. */
   fingerprint(name: string): Promise<string | undefined>;
+}
+
+/** A definition that is not used. */
+export interface RejectedTool {
+  /** The name that was sent, cut and without what cannot be seen; empty when there was none. */
+  readonly tool: string;
+  readonly why: string;
+}
+
+export interface CatalogOptions {
+  /** Most bytes of JSON that one definition may have. Default 64 KiB. */
+  readonly maxDefinitionBytes?: number;
+  /** Most tools that are taken; the rest is rejected. Default 1,000. */
+  readonly maxTools?: number;
+}
+
+/** Most rejections that are named one by one; a last one counts the rest. */
+const MAX_REJECTED = 1000;
+
+/**
+ * Makes the catalog of a server from the list that it sent. Nothing about the list is trusted: a definition that is
+ * unusable is rejected alone, and of two tools that meet in their names the first one stays. Never rejects as a whole.
+ */
+export async function buildCatalog(
+  server: string,
+  tools: readonly unknown[],
+  options: CatalogOptions = {},
+): Promise<{ readonly catalog: Catalog; readonly rejected: readonly RejectedTool[] }> {
+  const { maxDefinitionBytes = 64 * 1024, maxTools = 1000 } = options;
+  const entries = new Map<string, Entry>();
+  const hashed = new Map<string, Entry>();
+  const rejected: RejectedTool[] = [];
+  let unnamed = 0;
+  const reject = (tool: string, why: string): void => {
+    if (rejected.length < MAX_REJECTED) rejected.push({ tool, why });
+    else unnamed++;
+  };
+  for (const value of tools) {
+    if (entries.size >= maxTools) {
+      reject(nameOf(value), `the server has more than ${maxTools} tools`);
+      continue;
+    }
+    const reading = readDefinition(value, maxDefinitionBytes);
+    if (!reading.ok) {
+      reject(reading.name, reading.why);
+      continue;
+    }
+    const { tool } = reading;
+    if (entries.has(tool.name)) reject(tool.name, "a tool of the same name comes before it");
+    else if (isPlainTail(server, tool.name)) entries.set(tool.name, new Entry(server, tool, undefined));
+    else {
+      const tail = await aliasTail(server, tool.name);
+      const entry = new Entry(server, tool, tail);
+      if (hashed.has(tail)) {
+        reject(tool.name, `its alias is that of "${hashed.get(tail)!.name}", which comes before it`);
+      } else {
+        entries.set(tool.name, entry);
+        hashed.set(tail, entry);
+      }
+    }
+  }
+  if (unnamed > 0) rejected.push({ tool: "", why: `${unnamed} more definitions are not used` });
+  return { catalog: new ToolCatalog(server, entries, hashed), rejected };
+}
+
+/** Keeps no text of its own that can be put together when it is asked for: a host may hold a hundred thousand of these. */
+class Entry implements CatalogEntry {
+  readonly server: string;
+  readonly definition: Tool;
+  readonly #hashedTail: string | undefined;
+
+  constructor(server: string, definition: Tool, hashedTail: string | undefined) {
+    this.server = server;
+    this.definition = definition;
+    this.#hashedTail = hashedTail;
+  }
+
+  get name(): string {
+    return this.definition.name;
+  }
+
+  get qualified(): string {
+    return qualifiedName(this.server, this.definition.name);
+  }
+
+  get alias(): string {
+    return aliasName(this.server, this.#hashedTail ?? this.definition.name);
+  }
+}
+
+class ToolCatalog implements Catalog {
+  readonly server: string;
+  readonly #entries: ReadonlyMap<string, Entry>;
+  /** Only tools whose own name cannot be the tail of their alias. */
+  readonly #hashed: ReadonlyMap<string, Entry>;
+  readonly #fingerprints = new Map<string, Promise<string>>();
+
+  constructor(server: string, entries: ReadonlyMap<string, Entry>, hashed: ReadonlyMap<string, Entry>) {
+    this.server = server;
+    this.#entries = entries;
+    this.#hashed = hashed;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  entries(): Iterable<CatalogEntry> {
+    return this.#entries.values();
+  }
+
+  byName(name: string): CatalogEntry | undefined {
+    return this.#entries.get(name);
+  }
+
+  byAliasTail(tail: string): CatalogEntry | undefined {
+    const hashed = this.#hashed.get(tail);
+    if (hashed !== undefined) return hashed;
+    return isPlainTail(this.server, tail) ? this.#entries.get(tail) : undefined;
+  }
+
+  fingerprint(name: string): Promise<string | undefined> {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return Promise.resolve(undefined);
+    let fingerprint = this.#fingerprints.get(name);
+    if (fingerprint === undefined) {
+      const { title, description, inputSchema, outputSchema, annotations } = entry.definition;
+      fingerprint = sha256Text(canonicalJson({ name, title, description, inputSchema, outputSchema, annotations }));
+      this.#fingerprints.set(name, fingerprint);
+    }
+    return fingerprint;
+  }
 }

@@ -1,7 +1,7 @@
+import type { Risk } from "../catalog/risk.ts";
 import type { EventInput } from "../events/event.ts";
 
-/** What a call may do, from harmless to dangerous. An MCP tool is `network` unless the user's configuration lowers it. */
-export type Risk = "read" | "write" | "execute" | "network" | "credential" | "destructive";
+export type { Risk } from "../catalog/risk.ts";
 
 /** Who wants the call. */
 export type Caller = "model" | "caller" | "gateway" | "user";
@@ -29,6 +29,8 @@ export interface GateRequest {
   readonly toolCallId: string;
   /** The full name: `mcp.<server>.<tool>`, or the bare name of a local tool. */
   readonly tool: string;
+  /** The other spelling, `mcp__<server>__<tool>`, as rules may name it. Default: made of `server` and `toolName`. */
+  readonly alias?: string;
   /** Absent for local tools. */
   readonly server?: string;
   /** The tool's own name at its server. */

@@ -1,0 +1,99 @@
+import { HostError } from "../kernel/errors.ts";
+import type { JsonObject, ToolAnnotations } from "../protocol/model.ts";
+import type { ListedTool } from "./listing.ts";
+
+/** A tool as MCP clients take it. */
+export interface McpToolDefinition {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly annotations?: ToolAnnotations;
+}
+
+/** An entry of `tools` in OpenAI's Chat Completions API and those modelled on it. */
+export interface OpenAiToolDefinition {
+  readonly type: "function";
+  readonly function: { readonly name: string; readonly description?: string; readonly parameters: JsonObject };
+}
+
+/** An entry of `tools` in Anthropic's Messages API. */
+export interface AnthropicToolDefinition {
+  readonly name: string;
+  readonly description?: string;
+  readonly input_schema: JsonObject;
+}
+
+/** A member of the tool set that the AI SDK's functions take; it has no `execute`, so calls come back to the caller. */
+export interface AiSdkToolDefinition {
+  readonly description?: string;
+  readonly inputSchema: { readonly jsonSchema: JsonObject; readonly validate: undefined };
+}
+
+/** What {@link toolDefinitions} gives in each format. */
+export interface ToolDefinitions {
+  readonly mcp: readonly McpToolDefinition[];
+  readonly openai: readonly OpenAiToolDefinition[];
+  readonly anthropic: readonly AnthropicToolDefinition[];
+  readonly "ai-sdk": Readonly<Record<string, AiSdkToolDefinition>>;
+}
+
+export type ToolFormat = keyof ToolDefinitions;
+
+export interface ToolDefinitionOptions {
+  /** What stands as the description of a tool, which is text of its server. Default: the text as it came. */
+  readonly describe?: (tool: ListedTool) => string | undefined;
+}
+
+/** The AI SDK knows its own schemas by this registered symbol, so that it need not be imported here. */
+const AI_SDK_SCHEMA = Symbol.for("vercel.ai.schema");
+
+const converters: { readonly [F in ToolFormat]: (tools: readonly McpToolDefinition[]) => ToolDefinitions[F] } = {
+  mcp: (tools) => tools,
+  openai: (tools) =>
+    tools.map(({ name, description, inputSchema }) => ({
+      type: "function",
+      function: { name, ...described(description), parameters: inputSchema },
+    })),
+  anthropic: (tools) =>
+    tools.map(({ name, description, inputSchema }) => ({ name, ...described(description), input_schema: inputSchema })),
+  "ai-sdk": (tools) =>
+    Object.fromEntries(tools.map(({ name, description, inputSchema }) => [name, {
+      ...described(description),
+      inputSchema: { [AI_SDK_SCHEMA]: true, jsonSchema: inputSchema, validate: undefined },
+    }])),
+};
+
+/**
+ * The definitions of tools as an API takes them, under names that resolve to them. Schemas are passed on as they are,
+ * and shared: do not change them. Throws `ERR_INVALID_ARGUMENTS` for a format that is none.
+ */
+export function toolDefinitions<F extends ToolFormat>(
+  tools: Iterable<ListedTool>,
+  format: F,
+  options: ToolDefinitionOptions = {},
+): ToolDefinitions[F] {
+  if (!Object.hasOwn(converters, format)) {
+    const wanted = Object.keys(converters).join(", ");
+    throw new HostError("ERR_INVALID_ARGUMENTS", `Cannot define tools in this format: it is none of ${wanted}`);
+  }
+  return converters[format](Array.from(tools, (tool) => define(tool, options)));
+}
+
+function define(tool: ListedTool, options: ToolDefinitionOptions): McpToolDefinition {
+  const { title, description, inputSchema } = tool.kind === "mcp" ? tool.entry.definition : tool.tool;
+  const extra = tool.kind === "mcp" ? tool.entry.definition : undefined;
+  return {
+    name: tool.alias,
+    ...(title === undefined ? {} : { title }),
+    ...described(options.describe === undefined ? description : options.describe(tool)),
+    inputSchema: inputSchema["type"] === "object" ? inputSchema : { type: "object", ...inputSchema },
+    ...(extra?.outputSchema === undefined ? {} : { outputSchema: extra.outputSchema }),
+    ...(extra?.annotations === undefined ? {} : { annotations: extra.annotations }),
+  };
+}
+
+function described(description: string | undefined): { description?: string } {
+  return description === undefined ? {} : { description };
+}

@@ -1,0 +1,89 @@
+import type { NameParts } from "./names.ts";
+import { type RouterView, toolOf } from "./router_view.ts";
+
+/** Names that are suggested for one that does not exist. */
+const MAX_SUGGESTIONS = 5;
+/** Tools that are compared with it: a wrong name must not cost more than a right one by the size of all catalogs. */
+const MAX_COMPARED = 2000;
+const MAX_TYPED_LENGTH = 96;
+
+/**
+ * Exact names for one that nothing has: those of the tools that have it as their own name at some server, and where it
+ * is no bare name or nobody has it, those that are nearest to it. Best first, at most five, the same every time.
+ */
+export function suggestNames(parts: NameParts, view: RouterView): readonly string[] {
+  const found = [...holdersOf(toolPart(parts), view)].slice(0, MAX_SUGGESTIONS);
+  if (parts.kind === "bare" && found.length > 0) return found;
+  for (const name of nearest(parts, view)) {
+    if (found.length === MAX_SUGGESTIONS) break;
+    if (!found.includes(name)) found.push(name);
+  }
+  return found;
+}
+
+/** Full names of the MCP tools whose own name this is, in the order of the sources. Walks all servers. */
+export function* holdersOf(tool: string, view: RouterView): Generator<string> {
+  const seen = new Set<string>();
+  for (const source of view.sources) {
+    for (const server of source.servers.values()) {
+      const name = toolOf(server, tool)?.qualified;
+      if (name === undefined || seen.has(name) || view.isVisible?.(name) === false) continue;
+      seen.add(name);
+      yield name;
+    }
+  }
+}
+
+function nearest(parts: NameParts, view: RouterView): string[] {
+  const isFull = parts.kind === "mcp" || parts.kind === "alias";
+  const typed = (isFull ? `${parts.server}.${toolPart(parts)}` : parts.tool).toLowerCase();
+  if (typed.length > MAX_TYPED_LENGTH) return [];
+  const limit = Math.max(2, Math.floor(typed.length / 3));
+  const close = new Map<string, number>();
+  for (const [candidate, name] of comparable(isFull, view)) {
+    const distance = editDistance(typed, candidate.toLowerCase(), limit);
+    if (distance <= limit && view.isVisible?.(name) !== false) close.set(name, distance);
+  }
+  return [...close].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1)).map(([name]) => name);
+}
+
+/** What a mistyped name is compared with, and the exact name that goes with it. */
+function* comparable(isFull: boolean, view: RouterView): Generator<readonly [candidate: string, name: string]> {
+  let left = MAX_COMPARED;
+  if (!isFull) {
+    for (const name of view.localTools.keys()) {
+      if (left-- > 0) yield [name, `local.${name}`];
+    }
+  }
+  for (const source of view.sources) {
+    for (const server of source.servers.values()) {
+      for (const { name, qualified } of server.catalog?.entries() ?? []) {
+        if (left-- <= 0) return;
+        if (toolOf(server, name) !== undefined) yield [isFull ? `${server.name}.${name}` : name, qualified];
+      }
+    }
+  }
+}
+
+function toolPart(parts: NameParts): string {
+  return parts.kind === "alias" ? parts.tail : parts.tool;
+}
+
+/** Insertions, deletions and replacements that turn one text into the other; more than `limit` counts as `limit + 1`. */
+function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return limit + 1;
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    let least = i;
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const cost = Math.min(replaced, row[j]! + 1, next[j - 1]! + 1);
+      next.push(cost);
+      if (cost < least) least = cost;
+    }
+    if (least > limit) return limit + 1;
+    row = next;
+  }
+  return row[b.length]!;
+}

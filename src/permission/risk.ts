@@ -1,0 +1,62 @@
+import type { GateRequest, Risk } from "./request.ts";
+
+/** What a call is judged to risk. */
+export interface Assessment {
+  /**
+   * Every risk the call has. The first is what its tool has by configuration, or `network`; hints, the tool's name and
+   * the arguments add to it and take nothing away.
+   */
+  readonly risks: readonly Risk[];
+  /** A person wants the call, or the user's configuration or code says that its tool only reads. */
+  readonly vouched: boolean;
+}
+
+const TELLING: ReadonlySet<string> = new Set([
+  "delete",
+  "drop",
+  "remove",
+  "destroy",
+  "purge",
+  "wipe",
+  "truncate",
+  "revoke",
+]);
+
+/**
+ * Judges a call. Nothing that a server says of its tool lowers the risk, unless the user's configuration trusts its
+ * hints: then `readOnlyHint: true` makes an otherwise unjudged tool a reading one, and it or `destructiveHint: false`
+ * speaks for a telling name. An explicit `destructiveHint: true` always counts.
+ */
+export function assessRisk(
+  request: Pick<GateRequest, "by" | "toolName" | "args" | "annotations" | "configuredRisk" | "trustAnnotations">,
+  holdsSecret: (args: GateRequest["args"]) => boolean,
+): Assessment {
+  const { annotations, configuredRisk } = request;
+  const trusted = request.trustAnnotations === true;
+  const saysReadOnly = trusted && annotations?.readOnlyHint === true;
+  const saysHarmless = saysReadOnly || (trusted && annotations?.destructiveHint === false);
+  const base = configuredRisk ?? (saysReadOnly ? "read" : "network");
+  const risks: Risk[] = [base];
+  if (annotations?.destructiveHint === true || (!saysHarmless && hasTellingName(request.toolName))) {
+    add(risks, "destructive");
+  }
+  if (holdsSecret(request.args)) add(risks, "credential");
+  return { risks, vouched: request.by === "user" || (base === "read" && (configuredRisk === "read" || saysReadOnly)) };
+}
+
+function add(risks: Risk[], risk: Risk): void {
+  if (!risks.includes(risk)) risks.push(risk);
+}
+
+/** True where a word of the name says that something will be gone: `delete_database`, `dropTable`, `HTTPDelete`. */
+export function hasTellingName(name: string): boolean {
+  return wordsOf(name).some((word) => TELLING.has(word));
+}
+
+/** Between letters and digits, in camel case, and everything that is neither letter nor digit. */
+const WORD_EDGE =
+  /(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])|[^A-Za-z0-9]+/;
+
+function wordsOf(name: string): string[] {
+  return name.normalize("NFKC").split(WORD_EDGE).map((word) => word.toLowerCase());
+}
