@@ -149,10 +149,13 @@ export class Peer implements TransportHandlers {
   }
 
   onMalformed(reason: MalformedReason, id: RequestId | undefined, of: number | undefined): void {
-    const target = id === undefined ? (of ?? this.#pending.only()?.id) : this.#match(id, of);
+    const unread = reason === "too_large" || reason === "too_deep" || reason === "too_many_nodes";
+    // A frame that was not read can only be the one answer that is awaited. One that was read and names no request says
+    // nothing: some servers answer notifications that way.
+    const target = id !== undefined ? this.#match(id, of) : (of ?? (unread ? this.#pending.only()?.id : undefined));
     this.#handlers.onWarning("malformed", reason);
     if (target === undefined) return;
-    const code = reason === "too_large" || reason === "too_deep" || reason === "too_many_nodes" ? "ERR_FRAME_TOO_LARGE" : "ERR_PROTOCOL";
+    const code = unread ? "ERR_FRAME_TOO_LARGE" : "ERR_PROTOCOL";
     const method = this.#pending.get(target)?.method ?? "a request";
     this.#finish(target, {
       ok: false,
