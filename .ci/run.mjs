@@ -35,6 +35,15 @@ const steps = [
     limitMs: minutes(8),
     rows: "publish",
   },
+  ...[
+    { name: "Node", command: [process.execPath, "--import", "tsx"] },
+    { name: "Bun", command: [bin("bun")] },
+    { name: "Deno", command: [bin("deno"), "run", "-A"] },
+  ].map(({ name, command }) => ({
+    name: `200 connections on ${name}`,
+    command: [...command, join(root, "tests/fault/cycles.ts"), "200"],
+    limitMs: minutes(4),
+  })),
 ];
 
 const rows = [];

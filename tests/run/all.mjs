@@ -10,26 +10,20 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const bin = (name) => join(root, "node_modules", ".bin", name);
 const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
 
-/** Run one after the other: two of them at once would only share the same cores. */
+const inWorkerd = "tests/run/workerd.test.ts";
+const portable = ["tests/unit", "tests/run", `--exclude=${inWorkerd}`];
+
+/** Run one after the other: two of them at once would only share the same cores. `args` is what vitest is told. */
 const suites = [
-  { name: "Node", version: [process.execPath, "--version"], command: [process.execPath, vitest], places: [] },
-  {
-    name: "Bun",
-    version: [bin("bun"), "--version"],
-    command: [bin("bun"), "--bun", vitest],
-    places: ["tests/unit", "tests/run"],
-  },
-  {
-    name: "Deno",
-    version: [bin("deno"), "--version"],
-    command: [bin("deno"), "run", "-A", vitest],
-    places: ["tests/unit", "tests/run"],
-  },
+  { name: "Node", program: process.execPath, before: [], args: [`--exclude=${inWorkerd}`] },
+  { name: "Bun", program: bin("bun"), before: ["--bun"], args: portable },
+  { name: "Deno", program: bin("deno"), before: ["run", "-A"], args: portable },
+  { name: "workerd", program: process.execPath, before: [], args: [inWorkerd], version: bin("workerd") },
 ];
 
 /** Runs one suite and reports it as a row. A runtime that cannot be started is a failure. */
-async function runSuite({ name, version, command, places }) {
-  const found = versionOf(version);
+async function runSuite({ name, program, before, args, version = program }) {
+  const found = versionOf([version, "--version"]);
   console.log(`\n== ${name} ${found ?? "(missing)"}`);
   if (found === undefined) {
     return {
@@ -39,22 +33,15 @@ async function runSuite({ name, version, command, places }) {
       failed: 1,
       skipped: [],
       seconds: 0,
-      note: `${version[0]} does not start`,
+      note: `${version} does not start`,
     };
   }
   const file = join(root, ".cache", "reports", `${name.toLowerCase()}.json`);
   mkdirSync(dirname(file), { recursive: true });
   rmSync(file, { force: true });
-  const args = [
-    "run",
-    "--config",
-    "tests/vitest.config.ts",
-    "--reporter=dot",
-    "--reporter=json",
-    `--outputFile.json=${file}`,
-    ...places,
-  ];
-  const { code, timedOut, left, seconds } = await runChild([...command, ...args], { cwd: root });
+  const reporters = ["--reporter=dot", "--reporter=json", `--outputFile.json=${file}`];
+  const command = [program, ...before, vitest, "run", "--config", "tests/vitest.config.ts", ...reporters, ...args];
+  const { code, timedOut, left, seconds } = await runChild(command, { cwd: root });
   const result = readVitest(existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined, code);
   const row = { name, version: found, seconds, ...result };
   if (timedOut) return { ...row, failed: Math.max(1, row.failed), note: "stopped: took too long" };

@@ -1,23 +1,34 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { SIZE_BUDGETS } from "../../bench/size.mjs";
 import { bundle, exportsInWorkerd } from "./bundle.ts";
 import { noEval } from "./core_rules.ts";
-import { check } from "./source_text.ts";
+import { check, root } from "./source_text.ts";
 
-/** The client is for edges and browsers: every byte is paid by somebody's first page. */
-const CLIENT_BUDGET = 20 * 1024;
+const CLIENT_BUDGET = SIZE_BUDGETS["./client"]!.gzipBytes;
 
-describe("edge bundle of ./client", () => {
-  it("bundle fits its budget, asks for no module and makes no code out of text", async () => {
-    const { code, gzipBytes, external } = await bundle({ file: "src/client/mod.ts" });
-    console.info(`./client: ${code.length} bytes, ${gzipBytes} gzipped, ${CLIENT_BUDGET} allowed`);
-    expect(external).toEqual([]);
-    expect(check([{ path: "client.mjs", text: code }], noEval)).toEqual([]);
-    expect(gzipBytes).toBeLessThanOrEqual(CLIENT_BUDGET);
-  });
+describe.each(Object.entries(SIZE_BUDGETS).filter(([, { file }]) => existsSync(join(root, file))))(
+  "edge bundle of %s",
+  (name, { file, gzipBytes: budget }) => {
+    it("bundle fits its budget, asks for no module and makes no code out of text", async () => {
+      const { code, gzipBytes, external } = await bundle({ file });
+      console.info(`${name}: ${code.length} bytes, ${gzipBytes} gzipped, ${budget} allowed`);
+      expect(external).toEqual([]);
+      expect(check([{ path: "bundle.mjs", text: code }], noEval)).toEqual([]);
+      expect(gzipBytes).toBeLessThanOrEqual(budget);
+    });
 
-  it("bundle loads in workerd without nodejs_compat", async () => {
-    const { code } = await bundle({ file: "src/client/mod.ts" });
-    expect(await exportsInWorkerd(code)).toContain("connectClient");
+    it("bundle loads in workerd without nodejs_compat", async () => {
+      const { code } = await bundle({ file });
+      expect(await exportsInWorkerd(code)).not.toEqual([]);
+    });
+  },
+);
+
+describe("budgets", () => {
+  it("client is measured, and pays at most 20 KB", () => {
+    expect(SIZE_BUDGETS["./client"]).toEqual({ file: "src/client/mod.ts", gzipBytes: 20 * 1024 });
   });
 });
 
