@@ -1,5 +1,12 @@
 import type { Clock } from "../kernel/clock.ts";
-import type { ClientCapabilities, Implementation, JsonObject, Progress, ServerCapabilities, Tool } from "../protocol/model.ts";
+import type {
+  ClientCapabilities,
+  Implementation,
+  JsonObject,
+  Progress,
+  ServerCapabilities,
+  Tool,
+} from "../protocol/model.ts";
 import type { VerdictCache } from "../protocol/negotiate.ts";
 import type { Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
 import type { Reply } from "./reply.ts";

@@ -3,13 +3,18 @@ import { HostError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { PeerHandlers } from "../jsonrpc/peer.ts";
 import type { Settled } from "../jsonrpc/pending.ts";
-import { type Negotiated, negotiate } from "../protocol/negotiate.ts";
+import { negotiate, type Negotiated } from "../protocol/negotiate.ts";
 import { readCallResult } from "../protocol/results.ts";
 import type { Client, ConnectOptions, ListLimits, RequestOptions, ServerFacts, ToolList } from "./client.ts";
 import { listAllTools } from "./list_tools.ts";
 import type { FailedReply, Reply } from "./reply.ts";
 
-const DEFAULTS = Object.freeze({ startTimeoutMs: 30_000, probeTimeoutMs: 3000, timeoutMs: 60_000, maxTotalMs: 600_000 });
+const DEFAULTS = Object.freeze({
+  startTimeoutMs: 30_000,
+  probeTimeoutMs: 3000,
+  timeoutMs: 60_000,
+  maxTotalMs: 600_000,
+});
 
 const CLIENT_INFO: JsonObject = Object.freeze({ name: "portcullis", version: "0.1.0" });
 
@@ -60,7 +65,13 @@ class PeerClient implements Client {
     this.#negotiated = negotiated;
     this.#clock = clock;
     const { era, serverInfo, capabilities, instructions } = negotiated;
-    this.facts = Object.freeze({ era: era.name, protocolVersion: era.protocolVersion, serverInfo, capabilities, instructions });
+    this.facts = Object.freeze({
+      era: era.name,
+      protocolVersion: era.protocolVersion,
+      serverInfo,
+      capabilities,
+      instructions,
+    });
   }
 
   get isOpen(): boolean {
@@ -78,7 +89,12 @@ class PeerClient implements Client {
       if (reply.kind !== "done") return reply;
       const result = readCallResult(reply.result);
       if (result === undefined) {
-        return failed(new HostError("ERR_PROTOCOL", "Cannot use the answer to tools/call: found no list of content blocks in it"), true, false);
+        return failed(
+          new HostError("ERR_PROTOCOL", "Cannot use the answer to tools/call: found no list of content blocks in it"),
+          true,
+          false,
+          reply.resends,
+        );
       }
       return result === reply.result ? reply : { ...reply, result };
     });
@@ -110,21 +126,28 @@ class PeerClient implements Client {
   }
 
   #read(method: string, settled: Settled): Reply {
-    if (!settled.ok) return failed(settled.error, settled.sent, settled.refused);
+    const { resends = 0 } = settled;
+    if (!settled.ok) return failed(settled.error, settled.sent, settled.refused, resends);
     const meaning = this.#negotiated.era.read(method, settled.result);
     switch (meaning.kind) {
       case "done":
-        return { kind: "done", result: meaning.result, bytes: settled.bytes, resends: 0 };
+        return { kind: "done", result: meaning.result, bytes: settled.bytes, resends };
       case "input_required":
-        return { kind: "input_required", inputRequests: meaning.inputRequests, requestState: meaning.requestState, bytes: settled.bytes, resends: 0 };
+        return {
+          kind: "input_required",
+          inputRequests: meaning.inputRequests,
+          requestState: meaning.requestState,
+          bytes: settled.bytes,
+          resends,
+        };
       case "task":
-        return { kind: "task", task: meaning.task, bytes: settled.bytes, resends: 0 };
+        return { kind: "task", task: meaning.task, bytes: settled.bytes, resends };
       case "invalid":
-        return failed(meaning.error, true, false);
+        return failed(meaning.error, true, false, resends);
     }
   }
 }
 
-function failed(error: FailedReply["error"], sent: boolean, refused: boolean): FailedReply {
-  return { kind: "failed", error, sent, refused, resends: 0 };
+function failed(error: FailedReply["error"], sent: boolean, refused: boolean, resends: number): FailedReply {
+  return { kind: "failed", error, sent, refused, resends };
 }

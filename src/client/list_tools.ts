@@ -7,7 +7,11 @@ import type { Client, ListLimits, RequestOptions, ToolList } from "./client.ts";
 const METHOD_NOT_FOUND = -32601;
 
 /** All pages of `tools/list`: bounded in tools, pages and total time, and proof against a cursor that comes again. */
-export async function listAllTools(client: Client, clock: Clock, options: RequestOptions & ListLimits): Promise<ToolList> {
+export async function listAllTools(
+  client: Client,
+  clock: Clock,
+  options: RequestOptions & ListLimits,
+): Promise<ToolList> {
   if (client.facts.capabilities.tools === undefined) return { tools: [], malformed: [] };
   const { maxTools = 1000, maxPages = 100, maxTotalMs = 600_000 } = options;
   const deadline = clock.monotonic() + maxTotalMs;
@@ -17,13 +21,20 @@ export async function listAllTools(client: Client, clock: Clock, options: Reques
   let cursor: string | undefined;
   for (let page = 0; page < maxPages; page++) {
     const remaining = deadline - clock.monotonic();
-    const reply = await client.request("tools/list", cursor === undefined ? undefined : { cursor }, { ...options, maxTotalMs: remaining });
+    const reply = await client.request("tools/list", cursor === undefined ? undefined : { cursor }, {
+      ...options,
+      maxTotalMs: remaining,
+    });
     if (reply.kind === "failed") {
-      if (isRemoteError(reply.error) && reply.error.code === METHOD_NOT_FOUND && page === 0) return { tools, malformed };
+      if (isRemoteError(reply.error) && reply.error.code === METHOD_NOT_FOUND && page === 0) {
+        return { tools, malformed };
+      }
       throw reply.error;
     }
     const read = reply.kind === "done" ? readToolPage(reply.result) : undefined;
-    if (read === undefined) throw new HostError("ERR_PROTOCOL", "Cannot use the answer to tools/list: found no list of tools in it");
+    if (read === undefined) {
+      throw new HostError("ERR_PROTOCOL", "Cannot use the answer to tools/list: found no list of tools in it");
+    }
     for (const tool of read.tools) {
       if (tools.length >= maxTools) return { tools, malformed, truncated: "tools" };
       tools.push(tool);

@@ -4,7 +4,15 @@
  * @module
  */
 export { connectClient } from "./connect.ts";
-export type { Client, ClientHandlers, ConnectOptions, ListLimits, RequestOptions, ServerFacts, ToolList } from "./client.ts";
+export type {
+  Client,
+  ClientHandlers,
+  ConnectOptions,
+  ListLimits,
+  RequestOptions,
+  ServerFacts,
+  ToolList,
+} from "./client.ts";
 export type { FailedReply, Reply } from "./reply.ts";
 export { httpDialer, type HttpDialerOptions } from "../transport/http.ts";
 export { stdioDialer, type StdioDialerOptions } from "../transport/stdio.ts";

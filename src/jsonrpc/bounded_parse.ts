@@ -7,7 +7,11 @@ export interface ParseLimits {
 }
 
 /** 8 MiB, 64 levels, 1,000,000 values. */
-export const DEFAULT_PARSE_LIMITS: ParseLimits = Object.freeze({ maxLength: 8 << 20, maxDepth: 64, maxNodes: 1_000_000 });
+export const DEFAULT_PARSE_LIMITS: ParseLimits = Object.freeze({
+  maxLength: 8 << 20,
+  maxDepth: 64,
+  maxNodes: 1_000_000,
+});
 
 export type BoundedParse =
   | { readonly ok: true; readonly value: unknown }

@@ -30,7 +30,9 @@ export function readMessage(text: string, limits: ParseLimits): ParsedMessage {
   const parsed = boundedParse(text, limits);
   if (!parsed.ok) return { kind: "malformed", reason: parsed.reason };
   if (Array.isArray(parsed.value)) {
-    return parsed.value.length === 0 ? { kind: "malformed", reason: "not_rpc" } : { kind: "batch", members: parsed.value };
+    return parsed.value.length === 0
+      ? { kind: "malformed", reason: "not_rpc" }
+      : { kind: "batch", members: parsed.value };
   }
   return classify(parsed.value);
 }
@@ -39,8 +41,12 @@ export function readMessage(text: string, limits: ParseLimits): ParsedMessage {
  * Sorts one parsed value by its envelope. What decides between question and answer is the presence of `method`, never
  * the id: both directions count their own ids.
  */
-export function classify(value: unknown): Incoming | { readonly kind: "malformed"; readonly reason: MalformedReason; readonly id?: RequestId } {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return { kind: "malformed", reason: "not_rpc" };
+export function classify(
+  value: unknown,
+): Incoming | { readonly kind: "malformed"; readonly reason: MalformedReason; readonly id?: RequestId } {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return { kind: "malformed", reason: "not_rpc" };
+  }
   const message = value as Record<string, unknown>;
   if (message["jsonrpc"] !== "2.0") return { kind: "malformed", reason: "not_rpc" };
   const id = message["id"];

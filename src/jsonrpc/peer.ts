@@ -90,7 +90,9 @@ export class Peer implements TransportHandlers {
   request(method: string, params: JsonObject | undefined, options: PeerRequestOptions): Promise<Settled> {
     const transport = this.#transport;
     if (this.#ended !== undefined || transport === undefined) {
-      return Promise.resolve(unsent(this.#ended ?? new HostError("ERR_CLOSED", `Cannot send ${method}: the connection is not open`)));
+      return Promise.resolve(
+        unsent(this.#ended ?? new HostError("ERR_CLOSED", `Cannot send ${method}: the connection is not open`)),
+      );
     }
     const signal = options.signal;
     if (signal?.aborted) return Promise.resolve(unsent(cancelled(`Request ${method}`, signal)));
@@ -100,7 +102,9 @@ export class Peer implements TransportHandlers {
       text = this.encoder.request(id, method, params);
     } catch (cause) {
       return Promise.resolve(
-        unsent(new HostError("ERR_INVALID_ARGUMENTS", `Cannot send ${method}: its parameters are no JSON value`, { cause })),
+        unsent(
+          new HostError("ERR_INVALID_ARGUMENTS", `Cannot send ${method}: its parameters are no JSON value`, { cause }),
+        ),
       );
     }
     return new Promise((resolve) => {
@@ -114,6 +118,7 @@ export class Peer implements TransportHandlers {
         hardDeadline,
         deadline: Math.min(now + options.timeoutMs, hardDeadline),
         lastProgress: -Infinity,
+        resends: 0,
         onProgress: options.onProgress,
         signal,
         quiet: options.quiet === true,
@@ -125,7 +130,9 @@ export class Peer implements TransportHandlers {
 
   /** The promise resolves when the notification has left or never will; it does not reject. */
   notify(method: string, params?: JsonObject): void | Promise<void> {
-    if (this.#ended === undefined) return this.#transport?.send({ text: this.encoder.notification(method, params), method, params });
+    if (this.#ended === undefined) {
+      return this.#transport?.send({ text: this.encoder.notification(method, params), method, params });
+    }
   }
 
   async close(): Promise<void> {
@@ -139,7 +146,12 @@ export class Peer implements TransportHandlers {
         return this.#settle(message.id, of, { ok: true, result: message.result, bytes });
       case "error": {
         const { code, message: text, data } = message.error;
-        return this.#settle(message.id, of, { ok: false, error: new RemoteError(code, text, data), sent: true, refused: false });
+        return this.#settle(message.id, of, {
+          ok: false,
+          error: new RemoteError(code, text, data),
+          sent: true,
+          refused: false,
+        });
       }
       case "notification":
         return this.#onNotification(message.method, message.params);
@@ -159,12 +171,21 @@ export class Peer implements TransportHandlers {
     const method = this.#pending.get(target)?.method ?? "a request";
     this.#finish(target, {
       ok: false,
-      error: new HostError(code, `Cannot use the answer to ${method}: found ${MALFORMED_TEXT[reason]}, wanted one JSON-RPC response`, {
-        facts: { malformed: reason },
-      }),
+      error: new HostError(
+        code,
+        `Cannot use the answer to ${method}: found ${MALFORMED_TEXT[reason]}, wanted one JSON-RPC response`,
+        {
+          facts: { malformed: reason },
+        },
+      ),
       sent: true,
       refused: false,
     });
+  }
+
+  onResent(id: number): void {
+    const request = this.#pending.get(id);
+    if (request !== undefined) request.resends++;
   }
 
   onLost(id: number, lost: LostRequest): void {
@@ -180,12 +201,14 @@ export class Peer implements TransportHandlers {
     this.#ended = error;
     this.#signals.clear();
     const requests = this.#pending.drain();
-    const settle = (): void => {
-      for (const { id, resolve } of requests) resolve({ ok: false, error, sent: !notSent.has(id), refused: false });
+    const settleAll = (): void => {
+      for (const request of requests) {
+        settle(request, { ok: false, error, sent: !notSent.has(request.id), refused: false });
+      }
     };
     const wait = this.#handlers.onEnd(end);
-    if (wait === undefined) settle();
-    else wait.then(settle, settle);
+    if (wait === undefined) settleAll();
+    else wait.then(settleAll, settleAll);
   }
 
   #settle(id: RequestId | undefined, of: number | undefined, settled: Settled): void {
@@ -219,7 +242,7 @@ export class Peer implements TransportHandlers {
     const request = this.#pending.take(id);
     if (request === undefined) return;
     if (request.signal !== undefined) this.#signals.remove(request.signal, id);
-    request.resolve(settled);
+    settle(request, settled);
   }
 
   #onNotification(method: string, params: unknown): void {
@@ -241,7 +264,9 @@ export class Peer implements TransportHandlers {
 
   #onProgress(params: unknown): void {
     const { progressToken, progress, total, message } = (params ?? {}) as Record<string, unknown>;
-    const id = typeof progressToken === "string" && /^[1-9]\d{0,15}$/.test(progressToken) ? Number(progressToken) : progressToken;
+    const id = typeof progressToken === "string" && /^[1-9]\d{0,15}$/.test(progressToken)
+      ? Number(progressToken)
+      : progressToken;
     const request = typeof id === "number" ? this.#pending.get(id) : undefined;
     if (request === undefined || typeof progress !== "number") {
       return this.#handlers.onWarning("unknown_progress", undefined);
@@ -274,7 +299,7 @@ export class Peer implements TransportHandlers {
     const request = this.#pending.take(id);
     if (request === undefined) return;
     this.#giveUp(request, "the caller gave up");
-    request.resolve({ ok: false, error: cancelled(`Request ${request.method}`, signal), sent: true, refused: false });
+    settle(request, { ok: false, error: cancelled(`Request ${request.method}`, signal), sent: true, refused: false });
   }
 
   #onExpired(request: PendingRequest): void {
@@ -282,7 +307,7 @@ export class Peer implements TransportHandlers {
     const hard = request.deadline >= request.hardDeadline;
     this.#giveUp(request, "timeout");
     const found = hard ? "its total time ran out" : `no answer and no progress within ${request.timeoutMs} ms`;
-    request.resolve({
+    settle(request, {
       ok: false,
       error: new HostError("ERR_TIMEOUT", `Request ${request.method} timed out: ${found}`, {
         facts: { method: request.method, timeoutMs: request.timeoutMs, total: hard },
@@ -300,9 +325,15 @@ export class Peer implements TransportHandlers {
       }
     }
     this.#givenUp.add(request.id);
-    if (!request.quiet && !this.cancelsByClosing) void this.notify("notifications/cancelled", { requestId: request.id, reason });
+    if (!request.quiet && !this.cancelsByClosing) {
+      void this.notify("notifications/cancelled", { requestId: request.id, reason });
+    }
     this.#transport?.abandon(request.id);
   }
+}
+
+function settle(request: PendingRequest, settled: Settled): void {
+  request.resolve(request.resends === 0 ? settled : { ...settled, resends: request.resends });
 }
 
 function unsent(error: HostError): Settled {

@@ -2,10 +2,16 @@ import { type Clock, type Timer } from "../kernel/clock.ts";
 import type { HostError, RemoteError } from "../kernel/errors.ts";
 import type { Progress } from "./link.ts";
 
-/** How one request ended at the wire. */
+/** How one request ended at the wire. `resends` is there only when it was sent more than once. */
 export type Settled =
-  | { readonly ok: true; readonly result: unknown; readonly bytes: number }
-  | { readonly ok: false; readonly error: HostError | RemoteError; readonly sent: boolean; readonly refused: boolean };
+  | { readonly ok: true; readonly result: unknown; readonly bytes: number; readonly resends?: number }
+  | {
+    readonly ok: false;
+    readonly error: HostError | RemoteError;
+    readonly sent: boolean;
+    readonly refused: boolean;
+    readonly resends?: number;
+  };
 
 /** A request in flight. */
 export interface PendingRequest {
@@ -16,6 +22,7 @@ export interface PendingRequest {
   readonly hardDeadline: number;
   deadline: number;
   lastProgress: number;
+  resends: number;
   readonly onProgress: ((progress: Progress) => void) | undefined;
   readonly signal: AbortSignal | undefined;
   /** No cancellation notice goes out for it. */

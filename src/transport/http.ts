@@ -1,3 +1,4 @@
+import type { Challenge, TokenSource } from "../auth/token_source.ts";
 import { cancelled } from "../kernel/abort.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { causeCode, HostError } from "../kernel/errors.ts";
@@ -5,7 +6,7 @@ import type { FetchFunction } from "../kernel/runtime.ts";
 import { DEFAULT_PARSE_LIMITS, type ParseLimits } from "../jsonrpc/bounded_parse.ts";
 import { classify, readMessage } from "../jsonrpc/message.ts";
 import { dropBody, mediaType, readBody, readErrorBody, wrongResponse } from "./http_body.ts";
-import { type RedirectTarget, followRedirects } from "./http_redirect.ts";
+import { followRedirects, type RedirectTarget } from "./http_redirect.ts";
 import { readEventStream } from "./http_events.ts";
 import { MAX_BATCH_MEMBERS } from "./pipe_reader.ts";
 import type { Dialer, LostRequest, Outgoing, Transport, TransportHandlers, WireProfile } from "./transport.ts";
@@ -16,6 +17,8 @@ export interface HttpDialerOptions {
   readonly fetch: FetchFunction;
   /** Sent with every request, such as `authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Credentials that may change; its `authorization` wins over the one in `headers`. */
+  readonly tokens?: TokenSource;
   /** See `Runtime.contentLengthIsDecoded`; default false. */
   readonly contentLengthIsDecoded?: boolean;
   readonly clock: Clock;
@@ -46,6 +49,7 @@ class HttpTransport implements Transport {
   readonly #handlers: TransportHandlers;
   readonly #fetch: FetchFunction;
   readonly #baseHeaders: Readonly<Record<string, string>>;
+  readonly #tokens: TokenSource | undefined;
   readonly #lengthIsDecoded: boolean;
   readonly #clock: Clock;
   readonly #limits: ParseLimits = DEFAULT_PARSE_LIMITS;
@@ -65,9 +69,14 @@ class HttpTransport implements Transport {
     // Kept as a plain function: a fetch that is called as a method is an illegal invocation on some runtimes.
     this.#fetch = options.fetch;
     this.#target = { url: options.url };
+    this.#tokens = options.tokens;
     this.#lengthIsDecoded = options.contentLengthIsDecoded === true;
     this.#clock = options.clock;
-    this.#baseHeaders = { ...lowerCase(options.headers ?? {}), "content-type": "application/json", accept: "application/json, text/event-stream" };
+    this.#baseHeaders = {
+      ...lowerCase(options.headers ?? {}),
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    };
   }
 
   send(message: Outgoing): Promise<void> | void {
@@ -110,9 +119,18 @@ class HttpTransport implements Transport {
     const controller = new AbortController();
     const timer = this.#clock.after(FAREWELL_MS, () => controller.abort());
     try {
-      const headers = { ...this.#baseHeaders, ...this.#profile.headers({ text: "", method: "" }), [SESSION_HEADER]: sessionId };
+      const headers = {
+        ...this.#baseHeaders,
+        ...this.#profile.headers({ text: "", method: "" }),
+        [SESSION_HEADER]: sessionId,
+      };
       const fetch = this.#fetch;
-      const response = await fetch(this.#target.url, { method: "DELETE", headers, signal: controller.signal, redirect: "manual" });
+      const response = await fetch(this.#target.url, {
+        method: "DELETE",
+        headers,
+        signal: controller.signal,
+        redirect: "manual",
+      });
       dropBody(response);
     } catch {
       // The server is gone or does not end sessions: the outcome is the same.
@@ -125,9 +143,10 @@ class HttpTransport implements Transport {
     const { id } = message;
     let response: Response;
     try {
-      const headers = Object.assign({}, this.#baseHeaders, this.#profile.headers(message));
-      if (this.#sessionId !== undefined) headers[SESSION_HEADER] = this.#sessionId;
-      response = await followRedirects(this.#fetch, this.#target, { method: "POST", headers, body: message.text, signal: controller.signal, redirect: "manual" });
+      response = await this.#exchange(message, controller.signal);
+      if (this.#tokens !== undefined && (response.status === 401 || response.status === 403)) {
+        response = await this.#renew(this.#tokens, message, response, controller.signal);
+      }
     } catch (error) {
       return this.#onUnreached(message, error, controller);
     }
@@ -145,6 +164,35 @@ class HttpTransport implements Transport {
     }
   }
 
+  async #exchange(message: Outgoing, signal: AbortSignal): Promise<Response> {
+    const headers = Object.assign({}, this.#baseHeaders, this.#profile.headers(message));
+    if (this.#sessionId !== undefined) headers[SESSION_HEADER] = this.#sessionId;
+    if (this.#tokens !== undefined) {
+      const authorization = await this.#tokens.authorization(this.#target.url);
+      if (authorization !== undefined) headers["authorization"] = authorization;
+    }
+    return await followRedirects(this.#fetch, this.#target, {
+      method: "POST",
+      headers,
+      body: message.text,
+      signal,
+      redirect: "manual",
+    });
+  }
+
+  /** Sends once more what was refused for want of credentials, if there are new ones. */
+  async #renew(tokens: TokenSource, message: Outgoing, refused: Response, signal: AbortSignal): Promise<Response> {
+    const challenge: Challenge = {
+      status: refused.status === 401 ? 401 : 403,
+      header: refused.headers.get("www-authenticate")?.slice(0, 4096),
+      url: this.#target.url,
+    };
+    if (!(await tokens.renew(challenge, signal))) return refused;
+    dropBody(refused);
+    if (message.id !== undefined) this.#handlers.onResent(message.id);
+    return await this.#exchange(message, signal);
+  }
+
   async #readAnswer(message: Outgoing, id: number, response: Response, controller: AbortController): Promise<void> {
     switch (mediaType(response)) {
       case "application/json": {
@@ -155,7 +203,10 @@ class HttpTransport implements Transport {
       case "text/event-stream": {
         const answered = await this.#readEvents(response, id, controller);
         if (!answered) {
-          const error = new HostError("ERR_CONNECTION_LOST", `Answer to ${message.method} was lost: its stream ended before the response`);
+          const error = new HostError(
+            "ERR_CONNECTION_LOST",
+            `Answer to ${message.method} was lost: its stream ended before the response`,
+          );
           this.#lose(id, { error, sent: true, refused: false });
         }
         return;
@@ -165,7 +216,12 @@ class HttpTransport implements Transport {
         if (empty) break;
         const body = await readErrorBody(response);
         if (body === "") break;
-        const error = wrongResponse(`read the answer to ${message.method}`, response, "application/json or text/event-stream", body);
+        const error = wrongResponse(
+          `read the answer to ${message.method}`,
+          response,
+          "application/json or text/event-stream",
+          body,
+        );
         return this.#lose(id, { error, sent: true, refused: false });
       }
     }
@@ -202,16 +258,24 @@ class HttpTransport implements Transport {
     if (status === 401 || status === 403) {
       const challenge = response.headers.get("www-authenticate") ?? undefined;
       dropBody(response);
-      const error = new HostError("ERR_AUTH_REQUIRED", `Server refused ${message.method}: status ${status}, credentials are missing or not sufficient`, {
-        facts: { status, ...(challenge === undefined ? {} : { challenge: challenge.slice(0, 4096) }) },
-      });
+      const error = new HostError(
+        "ERR_AUTH_REQUIRED",
+        `Server refused ${message.method}: status ${status}, credentials are missing or not sufficient`,
+        {
+          facts: { status, ...(challenge === undefined ? {} : { challenge: challenge.slice(0, 4096) }) },
+        },
+      );
       return this.#lose(id, { error, sent: true, refused: true });
     }
     const body = mediaType(response) === "application/json" ? await readErrorBody(response) : "";
     if (body === "") dropBody(response);
     const hadSession = this.#sessionId !== undefined;
     if (status === 404 && hadSession) {
-      const error = new HostError("ERR_CONNECTION_LOST", `Server refused ${message.method}: it no longer knows the session`, { facts: { status } });
+      const error = new HostError(
+        "ERR_CONNECTION_LOST",
+        `Server refused ${message.method}: it no longer knows the session`,
+        { facts: { status } },
+      );
       this.#lose(id, { error, sent: true, refused: true });
       this.#sessionId = undefined;
       return this.#end({ reason: "unreachable", error });
@@ -223,7 +287,11 @@ class HttpTransport implements Transport {
       return void this.#handlers.onMessage({ ...parsed, id, error: { ...parsed.error } }, body.length, id);
     }
     const error = wrongResponse(`send ${message.method}`, response, "a success status", body);
-    this.#lose(id, { error, sent: true, refused: status === 404 || status === 405 || status === 406 || status === 413 || status === 415 });
+    this.#lose(id, {
+      error,
+      sent: true,
+      refused: status === 404 || status === 405 || status === 406 || status === 413 || status === 415,
+    });
   }
 
   #readText(text: string, id: number, bytes: number = text.length): void {
@@ -233,7 +301,10 @@ class HttpTransport implements Transport {
       return this.#handlers.onMalformed(message.reason, message.id, id);
     }
     if (message.kind !== "batch") {
-      if ((message.kind === "result" || message.kind === "error") && (message.id === id || message.id === undefined || message.id === String(id))) {
+      if (
+        (message.kind === "result" || message.kind === "error") &&
+        (message.id === id || message.id === undefined || message.id === String(id))
+      ) {
         this.#requests.delete(id);
       }
       return void this.#handlers.onMessage(message, bytes, id);
@@ -260,10 +331,14 @@ class HttpTransport implements Transport {
     }
     const code = causeCode(cause);
     const sent = !NOT_SENT.has(code);
-    const error = new HostError("ERR_CONNECTION_LOST", `Cannot reach the server for ${message.method || "an answer"}: the network answered ${code}`, {
-      cause,
-      facts: { cause: code },
-    });
+    const error = new HostError(
+      "ERR_CONNECTION_LOST",
+      `Cannot reach the server for ${message.method || "an answer"}: the network answered ${code}`,
+      {
+        cause,
+        facts: { cause: code },
+      },
+    );
     if (id !== undefined) this.#lose(id, { error, sent, refused: false });
     if (++this.#unreached >= MAX_UNREACHED) void this.#end({ reason: "unreachable", error });
   }
@@ -289,10 +364,14 @@ const NOT_SENT: ReadonlySet<string> = new Set([
 function brokenBody(method: string, cause: unknown): HostError {
   if (cause instanceof HostError) return cause;
   const code = causeCode(cause);
-  return new HostError("ERR_CONNECTION_LOST", `Answer to ${method} was lost: the connection broke while it arrived, the network answered ${code}`, {
-    cause,
-    facts: { cause: code },
-  });
+  return new HostError(
+    "ERR_CONNECTION_LOST",
+    `Answer to ${method} was lost: the connection broke while it arrived, the network answered ${code}`,
+    {
+      cause,
+      facts: { cause: code },
+    },
+  );
 }
 
 function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
