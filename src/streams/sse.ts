@@ -1,3 +1,5 @@
+import { TextParts } from "./parts.ts";
+
 /** One event of a `text/event-stream` (WHATWG HTML, section 9.2.6). */
 export interface SseEvent {
   /** The `event` field; `message` when there was none. */
@@ -26,14 +28,10 @@ export class SseParser {
   readonly #handlers: SseHandlers;
   readonly #maxLength: number;
   readonly #decoder = new TextDecoder();
-  #line: string[] = [];
-  #lineLength = 0;
-  /** Parts of `#line` that are already joined; joining by the thousand keeps a line that drips in affordable. */
-  #joined = 0;
+  readonly #line = new TextParts();
+  readonly #data = new TextParts("\n");
   #skipLf = false;
-  #data: string[] = [];
-  #dataLength = 0;
-  #hasData = false;
+  /** The event under way has data or an id, if only an empty one. */
   #touched = false;
   #event = "";
   #lastEventId: string | undefined;
@@ -70,7 +68,9 @@ export class SseParser {
         break;
       }
       const result = this.#endLine(text.slice(from, to));
-      if (result !== undefined) pause = pause === undefined ? result : Promise.all([pause, result]).then(() => undefined);
+      if (result !== undefined) {
+        pause = pause === undefined ? result : Promise.all([pause, result]).then(() => undefined);
+      }
       from = to + 1;
       if (to === cr) {
         if (from === text.length) this.#skipLf = true;
@@ -81,27 +81,24 @@ export class SseParser {
   }
 
   #hold(part: string): void {
-    this.#lineLength += part.length;
-    if (this.#lineLength > this.#maxLength + 64) return this.#fail(this.#lineLength);
-    this.#line.push(part);
-    if (this.#line.length - this.#joined >= 1024) this.#line.push(this.#line.splice(this.#joined++).join(""));
+    const length = this.#line.length + part.length;
+    if (length > this.#maxLength + MAX_FIELD_LENGTH) return this.#fail(length);
+    if (part !== "") this.#line.push(part);
   }
 
   #fail(length: number): void {
     this.#failed = true;
-    this.#line = [];
-    this.#data = [];
+    this.#line.clear();
+    this.#data.clear();
     this.#handlers.onTooLarge(length);
   }
 
   #endLine(rest: string): void | Promise<void> {
     let line = rest;
-    if (this.#lineLength > 0) {
-      this.#line.push(rest);
-      line = this.#line.join("");
-      this.#line = [];
-      this.#lineLength = 0;
-      this.#joined = 0;
+    if (!this.#line.isEmpty || rest.length > this.#maxLength) {
+      this.#hold(rest);
+      if (this.#failed) return;
+      line = this.#line.take();
     }
     if (line === "") return this.#dispatch();
     const colon = line.indexOf(":");
@@ -112,10 +109,9 @@ export class SseParser {
     switch (field) {
       case "data": {
         const value = line.slice(from);
-        this.#dataLength += value.length + (this.#hasData ? 1 : 0);
-        if (this.#dataLength > this.#maxLength) return this.#fail(this.#dataLength);
+        const length = this.#data.length + value.length + (this.#data.isEmpty ? 0 : 1);
+        if (length > this.#maxLength) return this.#fail(length);
         this.#data.push(value);
-        this.#hasData = true;
         this.#touched = true;
         return;
       }
@@ -143,10 +139,7 @@ export class SseParser {
     const event = this.#event;
     this.#event = "";
     if (!this.#touched) return;
-    const data = this.#data.length === 1 ? this.#data[0]! : this.#data.join("\n");
-    this.#data = [];
-    this.#dataLength = 0;
-    this.#hasData = false;
+    const data = this.#data.take();
     this.#touched = false;
     return this.#handlers.onEvent({ event: event === "" ? "message" : event, data, lastEventId: this.#lastEventId });
   }
@@ -154,3 +147,6 @@ export class SseParser {
 
 /** An id is sent back in a header; one longer than this could not be. */
 const MAX_ID_LENGTH = 8 << 10;
+
+/** What a line may have beside its value: the name of a field, a colon, a space. */
+const MAX_FIELD_LENGTH = 64;

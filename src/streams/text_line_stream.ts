@@ -8,23 +8,36 @@ export interface TextLineStreamOptions {
 }
 
 /**
- * A transform from bytes to lines of text (LF or CRLF), with the name of the one in `@std/streams`. It differs on
- * purpose: it takes bytes, skips blank lines, and has a longest line.
+ * A transform from bytes to lines of text (LF or CRLF), with the name and shape of the one in `@std/streams`. It differs
+ * on purpose: it takes bytes, skips blank lines, and has a longest line; lines before one that is longer are delivered.
  */
-export class TextLineStream extends TransformStream<Uint8Array, string> {
+export class TextLineStream implements ReadableWritablePair<string, Uint8Array> {
+  readonly readable: ReadableStream<string>;
+  readonly writable: WritableStream<Uint8Array>;
+
   constructor(options: TextLineStreamOptions = {}) {
     const maxBytes = options.maxLineBytes ?? 8 << 20;
     let splitter: LineSplitter;
-    super({
+    const cut = new TransformStream<Uint8Array, string | HostError>({
       start(controller) {
         splitter = new LineSplitter(maxBytes, {
           onLine: (text) => controller.enqueue(text),
-          onTooLong: (bytes) => controller.error(tooLarge("a line", bytes, maxBytes)),
+          onTooLong: (bytes) => controller.enqueue(tooLarge("a line", bytes, maxBytes)),
         });
       },
       transform: (chunk) => splitter.push(chunk),
       flush: () => splitter.end(),
     });
+    this.writable = cut.writable;
+    // An error empties the queue of its stream, so this one waits in line until what came before it has been read.
+    this.readable = cut.readable.pipeThrough(
+      new TransformStream({
+        transform(line, controller) {
+          if (typeof line !== "string") throw line;
+          controller.enqueue(line);
+        },
+      }),
+    );
   }
 }
 
@@ -46,7 +59,11 @@ export class LimitedBytesTransformStream extends TransformStream<Uint8Array, Uin
 }
 
 function tooLarge(what: string, found: number, wanted: number): HostError {
-  return new HostError("ERR_FRAME_TOO_LARGE", `Cannot read ${what}: ${found} bytes and counting, at most ${wanted} allowed`, {
-    facts: { bytes: found, maxBytes: wanted },
-  });
+  return new HostError(
+    "ERR_FRAME_TOO_LARGE",
+    `Cannot read ${what}: ${found} bytes and counting, at most ${wanted} allowed`,
+    {
+      facts: { bytes: found, maxBytes: wanted },
+    },
+  );
 }

@@ -14,9 +14,13 @@ export async function toText(stream: ReadableStream<Uint8Array>, maxBytes: numbe
     if (done) return text + decoder.decode();
     bytes += value.byteLength;
     if (bytes > maxBytes) {
-      const error = new HostError("ERR_FRAME_TOO_LARGE", `Cannot read a body: ${bytes} bytes and counting, at most ${maxBytes} allowed`, {
-        facts: { bytes, maxBytes },
-      });
+      const error = new HostError(
+        "ERR_FRAME_TOO_LARGE",
+        `Cannot read a body: ${bytes} bytes and counting, at most ${maxBytes} allowed`,
+        {
+          facts: { bytes, maxBytes },
+        },
+      );
       reader.cancel(error).catch(() => {/* the source is being dropped; how it takes that is its own matter */});
       throw error;
     }
