@@ -1,23 +1,10 @@
 import type { Risk } from "../permission/request.ts";
+import { SERVER_DEFAULTS } from "./config_defaults.ts";
+import type { AuthType, ServerConfigInput } from "./config_input.ts";
+import { configError, parseServerShape } from "./config_shape.ts";
+import { type HttpTransportConfig, type StdioTransportConfig, transportOf } from "./config_transport.ts";
 
-/** A server over a child process's standard input and output. */
-export interface StdioTransportConfig {
-  readonly type: "stdio";
-  readonly command: string;
-  readonly args: readonly string[];
-  /** Laid over the base environment. */
-  readonly env: Readonly<Record<string, string>>;
-  /** `base` (default): PATH, HOME, LANG and their like. `all`: the host's whole environment. `none`: only `env`. */
-  readonly inheritEnv: "base" | "all" | "none";
-  readonly cwd?: string;
-}
-
-/** A server over Streamable HTTP, or the older HTTP with SSE. */
-export interface HttpTransportConfig {
-  readonly type: "http" | "sse";
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
+export type { HttpTransportConfig, StdioTransportConfig } from "./config_transport.ts";
 
 /** What to do when a server crashes. See the restart policy. */
 export interface RestartConfig {
@@ -41,8 +28,13 @@ export interface ServerConfig {
   readonly probeTimeoutMs: number;
   readonly stopGraceMs: number;
   readonly restart: RestartConfig;
-  readonly auth: { readonly type: string; readonly [key: string]: unknown };
-  readonly tools: { readonly allow: readonly string[]; readonly deny: readonly string[]; readonly risk: Readonly<Record<string, Risk>> };
+  readonly auth: { readonly type: AuthType; readonly [key: string]: unknown };
+  /** `allow` empty: all. */
+  readonly tools: {
+    readonly allow: readonly string[];
+    readonly deny: readonly string[];
+    readonly risk: Readonly<Record<string, Risk>>;
+  };
   readonly trustAnnotations: boolean;
   readonly onToolChange: "ask" | "block" | "allow";
   readonly sandbox?: Readonly<Record<string, unknown>>;
@@ -51,4 +43,107 @@ export interface ServerConfig {
   /** Speak this protocol revision and no other. */
   readonly pin?: string;
   readonly required: boolean;
+}
+
+/** What both spellings of a tool's name can carry; the catalog takes them apart by the same rule. */
+const RESERVED: ReadonlySet<string> = new Set(["mcp", "local"]);
+const NAME = /^(?!.*__)[A-Za-z0-9_-]{0,31}[A-Za-z0-9-]$/;
+
+/**
+ * Checks what a user wrote and fills in every default. `place` says where it was written, for messages; the server's
+ * name if it is left out. Throws `ERR_CONFIG` that names the place, what was found and what was wanted, never a value.
+ */
+export function normaliseServer(input: unknown, place: string = placeOf(input)): ServerConfig {
+  const shape = parseServerShape(input, place);
+  if (!NAME.test(shape.name)) {
+    throw configError(
+      place,
+      `"name" is not usable, wanted 1 to 32 of A-Z a-z 0-9 _ - without "__" and without "_" at the end`,
+    );
+  }
+  const timeoutMs = timeoutOf(shape, place);
+  const restart = { ...SERVER_DEFAULTS.restart, ...withoutUndefined(shape.restart ?? {}) };
+  if (restart.capMs < restart.baseMs) throw configError(place, `"restart.capMs" is below "restart.baseMs"`);
+  const transport = transportOf(shape, place);
+  return Object.freeze({
+    name: shape.name,
+    transport,
+    enabled: shape.enabled ?? true,
+    timeoutMs,
+    maxTotalMs: shape.maxTotalMs ?? Math.max(SERVER_DEFAULTS.maxTotalMs, timeoutMs),
+    startTimeoutMs: shape.startTimeoutMs ?? SERVER_DEFAULTS.startTimeoutMs,
+    probeTimeoutMs: shape.probeTimeoutMs ?? SERVER_DEFAULTS.probeTimeoutMs,
+    stopGraceMs: shape.stopGraceMs ?? SERVER_DEFAULTS.stopGraceMs,
+    restart: Object.freeze(restart),
+    auth: authOf(shape, transport, place),
+    tools: Object.freeze({
+      allow: shape.tools?.allow ?? [],
+      deny: shape.tools?.deny ?? [],
+      risk: shape.tools?.risk ?? {},
+    }),
+    trustAnnotations: shape.trustAnnotations ?? false,
+    onToolChange: shape.onToolChange ?? "ask",
+    ...(shape.sandbox === undefined ? {} : { sandbox: shape.sandbox }),
+    ...(shape.idleMs === undefined ? {} : { idleMs: shape.idleMs }),
+    reconnect: shape.reconnect ?? "never",
+    ...(shape.protocol?.pin === undefined ? {} : { pin: shape.protocol.pin }),
+    required: shape.required ?? false,
+  });
+}
+
+/** How messages call a server that was given in code. */
+export function placeOf(input: unknown): string {
+  const name = typeof input === "object" && input !== null ? (input as { name?: unknown }).name : undefined;
+  return typeof name === "string" && name !== ""
+    ? `server ${JSON.stringify(name.slice(0, 64))}`
+    : "server without a name";
+}
+
+function timeoutOf(shape: ServerConfigInput, place: string): number {
+  const given = {
+    timeoutMs: shape.timeoutMs,
+    timeout_ms: shape.timeout_ms,
+    toolTimeoutMs: shape.toolTimeoutMs,
+    toolTimeoutSecs: shape.toolTimeoutSecs === undefined ? undefined : Math.ceil(shape.toolTimeoutSecs * 1000),
+    tool_timeout_secs: shape.tool_timeout_secs === undefined ? undefined : Math.ceil(shape.tool_timeout_secs * 1000),
+  };
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (set.length > 1) {
+    throw configError(
+      place,
+      `${set.map(([key]) => `"${key}"`).join(" and ")} are spellings of one setting, wanted one of them`,
+    );
+  }
+  return set[0]?.[1] ?? SERVER_DEFAULTS.timeoutMs;
+}
+
+function authOf(
+  shape: ServerConfigInput,
+  transport: StdioTransportConfig | HttpTransportConfig,
+  place: string,
+): ServerConfig["auth"] {
+  const oauth = shape.oauth ?? undefined;
+  if (oauth !== undefined && shape.auth !== undefined) {
+    throw configError(place, `"oauth" and "auth" are given, wanted one of them`);
+  }
+  const auth: ServerConfig["auth"] = oauth === undefined ? shape.auth ?? { type: "none" } : { ...oauth, type: "oauth" };
+  if (auth.type === "none") return Object.freeze(auth);
+  if (transport.type === "stdio") {
+    throw configError(place, `"auth" has no meaning for a server that is a child process, wanted "env"`);
+  }
+  if (auth.type !== "bearer") return Object.freeze(auth);
+  const { token } = auth;
+  if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
+    throw configError(place, `"auth.token" is missing or not one word of printable characters`);
+  }
+  if (Object.keys(transport.headers).some((name) => name.toLowerCase() === "authorization")) {
+    throw configError(place, `"auth" and a header "authorization" are given, wanted one of them`);
+  }
+  return Object.freeze(auth);
+}
+
+function withoutUndefined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
 }

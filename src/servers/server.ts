@@ -52,6 +52,8 @@ export interface Server {
    * `mcp_server_removed`, `mcp_server_pending`, `auth_required`, `timeout`).
    */
   acquire(options: { readonly signal?: AbortSignal; readonly timeoutMs: number }): Promise<ServerLease>;
+  /** A lease at once if the server is ready, else `undefined`. */
+  tryAcquire(): ServerLease | undefined;
 }
 
 /** Permission to use a server's connection for one call. Keeps the server from being reaped as idle. */
@@ -62,6 +64,8 @@ export interface ServerLease {
    * event that is already durable.
    */
   readonly loss: { readonly reason: string; readonly cause?: EventCursor } | undefined;
+  /** Resolves once `loss` is set, or at once while the connection lives. For calls that find it dead before it says why. */
+  whenLost(): Promise<void>;
   /** Must be called once, when the call has ended however it ended. */
   release(): void;
 }

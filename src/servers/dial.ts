@@ -1,0 +1,131 @@
+import type { Clock } from "../kernel/clock.ts";
+import { unsupported } from "../kernel/errors.ts";
+import type { ChildProcess, FetchFunction, Runtime, SpawnFunction } from "../kernel/runtime.ts";
+import { httpDialer } from "../transport/http.ts";
+import { stdioDialer } from "../transport/stdio.ts";
+import type { Dialer } from "../transport/transport.ts";
+import type { ServerConfig } from "./config.ts";
+import type { HttpTransportConfig, StdioTransportConfig } from "./config_transport.ts";
+import { childEnvironment } from "./environment.ts";
+import { credentialsOf } from "./url_credentials.ts";
+
+/** Knows how to prove to some servers who calls. Handed to the host, so that a bundle pays only for what it imports. */
+export interface AuthPart {
+  /** The `auth.type`s that it takes over. */
+  readonly types: readonly string[];
+  /** A fetch that adds what the server wants to see to each request. */
+  authorise(config: ServerConfig, fetch: FetchFunction): FetchFunction;
+}
+
+/** Knows how to confine what a server starts. Handed to the host, like {@link AuthPart}. */
+export interface SandboxPart {
+  /** A spawn that confines what it starts. Throws `ERR_SANDBOX_UNAVAILABLE` for what cannot be enforced here. */
+  confine(config: ServerConfig, spawn: SpawnFunction): SpawnFunction;
+  /** What holds for this configuration, and what enforces it. */
+  enforced(config: ServerConfig): Readonly<Record<string, string>>;
+}
+
+/** What a server is reached with. */
+export interface DialContext {
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  readonly auth?: readonly AuthPart[];
+  readonly sandbox?: SandboxPart;
+}
+
+/** A way to reach one server, and what holds for whatever it starts. */
+export interface Dialed {
+  readonly dialer: Dialer;
+  /** What is confined by what; empty for servers that are not started here. */
+  readonly sandbox: Readonly<Record<string, string>>;
+  /** What stopping reaches, as of the last start. */
+  containment(): string;
+}
+
+/**
+ * The way to reach a server. Connects to nothing. Throws `ERR_UNSUPPORTED_HERE`, which names the way out, when the
+ * configuration asks for what this runtime or this host does not have.
+ */
+export function dialServer(config: ServerConfig, context: DialContext): Dialed {
+  return config.transport.type === "stdio"
+    ? dialProcess(config, config.transport, context)
+    : { dialer: dialHttp(config, config.transport, context), sandbox: {}, containment: () => "none" };
+}
+
+function dialProcess(config: ServerConfig, transport: StdioTransportConfig, context: DialContext): Dialed {
+  const { runtime, clock, sandbox } = context;
+  if (runtime.spawn === undefined) {
+    throw unsupported(
+      `start server "${config.name}" as a child process on ${runtime.name}`,
+      "run it elsewhere behind Streamable HTTP and give its url",
+    );
+  }
+  if (config.sandbox !== undefined && sandbox === undefined) {
+    throw unsupported(`confine server "${config.name}"`, `hand in sandbox from "portcullis/sandbox" to the host`);
+  }
+  const spawn = sandbox === undefined ? runtime.spawn : sandbox.confine(config, runtime.spawn);
+  let containment: ChildProcess["containment"] = "none";
+  const dialer = stdioDialer({
+    spawn: async (plan, handlers) => {
+      const child = await spawn(plan, handlers);
+      containment = child.containment;
+      return child;
+    },
+    command: transport.command,
+    args: transport.args,
+    env: childEnvironment(transport, runtime.environment()),
+    ...(transport.cwd === undefined ? {} : { cwd: transport.cwd }),
+    clock,
+    stopGraceMs: config.stopGraceMs,
+  });
+  const environment = transport.inheritEnv === "all" ? {} : { environment: "allow_list" };
+  return { dialer, sandbox: { ...environment, ...sandbox?.enforced(config) }, containment: () => containment };
+}
+
+function dialHttp(config: ServerConfig, transport: HttpTransportConfig, context: DialContext): Dialer {
+  if (transport.type === "sse") {
+    throw unsupported(
+      `reach server "${config.name}" over the older HTTP with SSE`,
+      `use its Streamable HTTP endpoint with type "http"`,
+    );
+  }
+  if (config.sandbox !== undefined) {
+    throw unsupported(`confine server "${config.name}", which is reached over HTTP`, `leave "sandbox" out`);
+  }
+  const { runtime, clock } = context;
+  const { url, headers } = withoutUserinfo(transport);
+  return httpDialer({
+    url,
+    fetch: authorised(config, context),
+    headers: config.auth.type === "bearer"
+      ? { ...headers, authorization: `Bearer ${String(config.auth["token"])}` }
+      : headers,
+    contentLengthIsDecoded: runtime.contentLengthIsDecoded,
+    clock,
+  });
+}
+
+function authorised(config: ServerConfig, { auth, runtime }: DialContext): FetchFunction {
+  const { type } = config.auth;
+  const part = auth?.find((each) => each.types.includes(type));
+  if (part !== undefined) return part.authorise(config, runtime.fetch);
+  if (type === "none" || type === "bearer") return runtime.fetch;
+  throw unsupported(
+    `log in to server "${config.name}" with auth "${type}"`,
+    `hand in auth from "portcullis/auth" to the host`,
+  );
+}
+
+/** `fetch` refuses URLs with a user in them; the same user as a header is what was meant. */
+function withoutUserinfo(
+  transport: HttpTransportConfig,
+): { readonly url: string; readonly headers: Readonly<Record<string, string>> } {
+  const url = new URL(transport.url);
+  const credentials = credentialsOf(url);
+  if (credentials === undefined) return transport;
+  url.username = "";
+  url.password = "";
+  const isGiven = Object.keys(transport.headers).some((name) => name.toLowerCase() === "authorization");
+  const headers = isGiven ? transport.headers : { ...transport.headers, authorization: `Basic ${credentials.basic}` };
+  return { url: url.href, headers };
+}

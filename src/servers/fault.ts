@@ -1,0 +1,41 @@
+import { causeCode, HostError, isHostError, isRemoteError } from "../kernel/errors.ts";
+import type { Scrubber } from "../scrub/scrubber.ts";
+
+/** An error as events, statuses and outcomes show it: scrubbed, short, and the same on every runtime. */
+export interface Fault {
+  /** Our own code, or the number that the peer answered with. */
+  readonly code: string | number;
+  readonly message: string;
+}
+
+const MAX_TEXT = 1000;
+
+/** Reduces any thrown value. Texts of a runtime's own errors are left out: they differ and may quote input. */
+export function faultOf(error: unknown, scrubber: Scrubber): Fault {
+  if (isHostError(error)) return { code: error.code, message: scrubbedExcerpt(error.message, scrubber) };
+  if (isRemoteError(error)) return { code: error.code, message: scrubbedExcerpt(error.message, scrubber) };
+  return { code: causeCode(error), message: "Unexpected fault" };
+}
+
+/** What a start failed with, as it may be thrown to a caller: it names the server, and text and facts are scrubbed. */
+export function startError(name: string, error: unknown, scrubber: Scrubber): HostError {
+  const { message } = faultOf(error, scrubber);
+  return new HostError(
+    isHostError(error) ? error.code : "ERR_START_FAILED",
+    `Cannot start server "${name}": ${message.charAt(0).toLowerCase()}${message.slice(1)}`,
+    { cause: error, facts: { server: name, ...(isHostError(error) ? scrubber.value(error.facts) : {}) } },
+  );
+}
+
+/** Scrubs first, so that a cut never leaves half a secret, then keeps at most `maxLength` characters of the head. */
+export function scrubbedExcerpt(text: string, scrubber: Scrubber, maxLength: number = MAX_TEXT): string {
+  // What is far behind the cut need not be scrubbed: only a secret that reaches over it matters.
+  return headOf(scrubber.text(text.length > 16 * maxLength ? text.slice(0, 16 * maxLength) : text), maxLength);
+}
+
+/** The first `maxLength` UTF-16 units, never half a surrogate pair. */
+export function headOf(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const last = text.charCodeAt(maxLength - 1);
+  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? maxLength - 1 : maxLength);
+}

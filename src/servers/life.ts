@@ -1,0 +1,274 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Client } from "../client/client.ts";
+import type { EventCursor, EventInput } from "../events/event.ts";
+import { atMost, sleep } from "../kernel/clock.ts";
+import { isHostError } from "../kernel/errors.ts";
+import type { TransportEnd } from "../transport/transport.ts";
+import { type Attempt, newAttempt } from "./attempt.ts";
+import { CatalogRefresh } from "./catalog_refresh.ts";
+import { Connection, type Loss } from "./connection.ts";
+import { type Crash, crashOfEnd, crashOfStart, type CrashReason } from "./crash.ts";
+import type { Dialed } from "./dial.ts";
+import { faultOf, startError } from "./fault.ts";
+import type { LifeContext, LifeOwner } from "./life_owner.ts";
+import { refusalOf } from "./refusal.ts";
+import { lossReason, type RestartStep } from "./restart_policy.ts";
+import {
+  authRequiredEvent,
+  catalogChangedEvent,
+  crashedEvent,
+  failedEvent,
+  permanentlyFailedEvent,
+  restartingEvent,
+} from "./server_events.ts";
+import { readCatalog, startServer } from "./start.ts";
+
+/** How long a crash waits for its event and for the calls that it cut off: a slow log must not hold up a restart. */
+const SETTLE_MS = 1000;
+
+/**
+ * One run of a server from its first start to its end: starts it, keeps it up by the restart policy, and stops for good
+ * when it is told to or when the policy gives up. Never more than one connection at a time.
+ */
+export class Life {
+  /** Resolves once nothing of it is left. Never rejects. */
+  readonly done: Promise<void>;
+  /** Set while the server is ready, and only then. */
+  connection: Connection | undefined;
+  /** True while the event of a crash is on its way to the log: nothing may be settled by it before. */
+  isAnnouncing = false;
+  /** The last crash. */
+  cause: EventCursor | undefined;
+  /** What stopping reaches, as of the last start. */
+  containment: () => string = () => "none";
+
+  readonly #owner: LifeOwner;
+  readonly #context: LifeContext;
+  readonly #abort = new AbortController();
+  #attempt: Attempt = newAttempt();
+  #crashes = 0;
+  #lastReason: CrashReason = "start_failed";
+  /** Ends the wait for the end of a ready server: with what follows a crash, or with nothing when we end it. */
+  #onEnded: ((step: RestartStep | undefined) => void) | undefined;
+  #endedEarly: TransportEnd | undefined;
+  #closing: Promise<void> | undefined;
+  #refresh: CatalogRefresh | undefined;
+  #changedEarly = false;
+
+  /** `once`: a first start that fails is final. `before` is what has to be over first. */
+  constructor(
+    owner: LifeOwner,
+    context: LifeContext,
+    options: { readonly once: boolean; readonly before: Promise<void> | undefined },
+  ) {
+    this.#owner = owner;
+    this.#context = context;
+    this.done = this.#run(options.once, options.before);
+  }
+
+  /** Settles with the latest start: rejects with what it failed with, or why it never came to an end. */
+  get latestStart(): Promise<void> {
+    return this.#attempt.outcome;
+  }
+
+  get isOver(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  /** Ends it. Calls in flight end with `loss`. */
+  end(loss: Loss): void {
+    this.connection?.lose(loss);
+    this.connection = undefined;
+    this.#refresh?.stop();
+    this.#abort.abort();
+    this.#onEnded?.(undefined);
+  }
+
+  async #run(once: boolean, before: Promise<void> | undefined): Promise<void> {
+    const { name } = this.#owner.config;
+    try {
+      await before;
+      for (let isFirst = true; !this.isOver; isFirst = false) {
+        const step = await this.#startAndServe(once && isFirst);
+        if (step === undefined || this.isOver) return;
+        if (step.kind === "give_up") {
+          await this.#context.append([permanentlyFailedEvent(name, step.crashes, this.#lastReason)]);
+          return;
+        }
+        await this.#context.append([restartingEvent(name, step.crashes, step.delayMs)]);
+        await sleep(this.#context.clock, step.delayMs, this.#abort.signal);
+        await this.#closing;
+        if (this.isOver) return;
+        this.#attempt = newAttempt();
+        this.#owner.changed(this, "starting");
+      }
+    } catch (error) {
+      // Being ended cuts the sleep short. Anything else is a log that takes no more; nothing may start behind its back.
+      if (this.isOver) return;
+      this.#context.onError(error);
+      this.#attempt.fail(error);
+      this.#owner.changed(this, "permanently_failed", error);
+    } finally {
+      this.#attempt.fail(refusalOf(name, "removed"));
+      await this.#closing;
+    }
+  }
+
+  /** One start and all that it leads to. Resolves with what the policy makes of its end; `undefined` when it is over. */
+  async #startAndServe(once: boolean): Promise<RestartStep | undefined> {
+    const { config, notices } = this.#owner;
+    this.#endedEarly = undefined;
+    this.#changedEarly = false;
+    let dialed: Dialed;
+    try {
+      dialed = this.#context.dial(config);
+    } catch (error) {
+      return await this.#failedStart(error, undefined, once);
+    }
+    this.containment = dialed.containment;
+    const start = await startServer({
+      config,
+      dialed,
+      attempt: this.#crashes + 1,
+      signal: this.#abort.signal,
+      known: this.#owner.catalog,
+      append: this.#context.append,
+      onNotification: (method, params) => this.#onNotification(method, params),
+      onWarning: (kind, excerpt) => notices.warn(kind, excerpt),
+      onEnd: (end) => this.#onEnd(end),
+    }, this.#context);
+    if (start.kind === "failed") return this.isOver ? undefined : await this.#failedStart(start.error, start.end, once);
+    return await this.#serve(start.client, start.catalog);
+  }
+
+  async #failedStart(error: unknown, end: TransportEnd | undefined, once: boolean): Promise<RestartStep | undefined> {
+    const { append, scrubber } = this.#context;
+    const { name } = this.#owner.config;
+    try {
+      if (once) {
+        this.#owner.changed(this, "removed", error);
+        await append([failedEvent(name, error, scrubber)]);
+        return undefined;
+      }
+      if (isHostError(error, "ERR_AUTH_REQUIRED")) {
+        this.#owner.changed(this, "auth_required", error);
+        await append([authRequiredEvent(name, error.facts)]);
+        return undefined;
+      }
+      return await this.#crash(crashOfStart(error, end), undefined);
+    } finally {
+      this.#attempt.fail(startError(name, error, scrubber));
+    }
+  }
+
+  async #serve(client: Client, catalog: Catalog): Promise<RestartStep | undefined> {
+    const { clock } = this.#context;
+    if (this.isOver) {
+      this.#close(client);
+      return undefined;
+    }
+    const connection = new Connection(client, clock.monotonic(), () => this.#owner.onReleased());
+    this.connection = connection;
+    this.#owner.learned(catalog);
+    this.#refresh = new CatalogRefresh(clock, () => this.#relist(connection));
+    const ended = new Promise<RestartStep | undefined>((resolve) => this.#onEnded = resolve);
+    this.#owner.changed(this, "ready");
+    this.#attempt.succeed();
+    if (this.#endedEarly !== undefined) void this.#onEnd(this.#endedEarly);
+    else if (this.#changedEarly) this.#refresh.request();
+    const step = await ended;
+    this.#onEnded = undefined;
+    this.#refresh.stop();
+    this.#close(client);
+    // A crash has settled its calls, or is about to. An end that was asked for settles them by closing.
+    if (step === undefined) await this.#closing;
+    await connection.drained(clock, SETTLE_MS);
+    return step;
+  }
+
+  #close(client: Client): void {
+    this.#closing = client.close().catch((error: unknown) => this.#context.onError(error));
+  }
+
+  #onEnd(end: TransportEnd): void | Promise<void> {
+    if (this.isOver) return;
+    const { connection } = this;
+    if (connection !== undefined) return this.#crash(crashOfEnd(end), connection).then((step) => this.#onEnded?.(step));
+    this.#endedEarly = end;
+  }
+
+  /** Withdraws the server in one step, makes the crash durable, and only then lets its calls know. Never rejects. */
+  async #crash(crash: Crash, connection: Connection | undefined): Promise<RestartStep> {
+    const { clock, policy, scrubber } = this.#context;
+    const { config } = this.#owner;
+    const readyForMs = connection === undefined ? undefined : clock.monotonic() - connection.readyAt;
+    const step: RestartStep = crash.final
+      ? { kind: "give_up", crashes: this.#crashes + 1 }
+      : policy.nextStep({ crashes: this.#crashes, readyForMs }, config.restart);
+    this.#crashes = step.crashes;
+    this.#lastReason = crash.reason;
+    this.connection = undefined;
+    this.isAnnouncing = true;
+    const announced = this.#announce(crashedEvent(config.name, crash, connection?.inFlight ?? 0, scrubber));
+    connection?.loseWith(
+      announced.then((cause) => ({ reason: lossReason(step), ...(cause === undefined ? {} : { cause }) })),
+    );
+    const state = step.kind === "restart" ? "restarting" : "permanently_failed";
+    this.#owner.changed(this, state, crash.error);
+    this.cause = await announced;
+    this.isAnnouncing = false;
+    await connection?.lossKnown;
+    this.#owner.changed(this, state);
+    return step;
+  }
+
+  /** Where the event came to stand; `undefined` when the log did not take it in time. */
+  async #announce(event: EventInput): Promise<EventCursor | undefined> {
+    const { append, clock, onError } = this.#context;
+    try {
+      const written = (await atMost(clock, SETTLE_MS, append([event])))?.[0];
+      return written === undefined ? undefined : { stream: written.stream, seq: written.seq };
+    } catch (error) {
+      onError(error);
+      return undefined;
+    }
+  }
+
+  #onNotification(method: string, params: unknown): void {
+    if (method === "notifications/message") this.#owner.notices.log(params);
+    else if (method !== "notifications/tools/list_changed") return;
+    else if (this.connection === undefined) this.#changedEarly = true;
+    else this.#refresh?.request();
+  }
+
+  /** Resolves with whether the tools have changed. Never rejects. */
+  async #relist(connection: Connection): Promise<boolean> {
+    const { config, notices } = this.#owner;
+    const { append, scrubber } = this.#context;
+    try {
+      const list = await connection.client.listTools({
+        timeoutMs: config.timeoutMs,
+        maxTotalMs: config.maxTotalMs,
+        signal: this.#abort.signal,
+      });
+      const { catalog, events } = await readCatalog(
+        config,
+        list,
+        scrubber,
+        (kind, excerpt) => notices.warn(kind, excerpt),
+      );
+      const change = this.#owner.catalog === undefined
+        ? undefined
+        : catalogChangedEvent(config.name, this.#owner.catalog, catalog);
+      if (change === undefined || this.connection !== connection) return false;
+      await append([change, ...events]);
+      if (this.connection !== connection) return false;
+      this.#owner.learned(catalog);
+      return true;
+    } catch (error) {
+      // With the connection gone its crash says all there is to say.
+      if (this.connection === connection) notices.warn("list_failed", faultOf(error, scrubber).message);
+      return false;
+    }
+  }
+}

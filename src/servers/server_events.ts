@@ -1,0 +1,152 @@
+import type { Catalog, RejectedTool } from "../catalog/catalog.ts";
+import type { ServerFacts } from "../client/client.ts";
+import type { EventInput } from "../events/event.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
+import type { Scrubber } from "../scrub/scrubber.ts";
+import type { Crash } from "./crash.ts";
+import { faultOf, headOf, scrubbedExcerpt } from "./fault.ts";
+
+// Events of a server's life. Whatever a server says of itself is cut before it enters one.
+
+/** Entries of a list that an event shows; the whole number stands beside it. */
+const MAX_LISTED = 50;
+const MAX_NAME = 256;
+const MAX_CAPABILITIES = 2048;
+
+export function startingEvent(
+  server: string,
+  transport: string,
+  attempt: number,
+  sandbox: Readonly<Record<string, string>>,
+): EventInput {
+  return { type: "mcp.server.starting", payload: { server, transport, attempt, sandbox } };
+}
+
+export function readyEvent(server: string, facts: ServerFacts, tools: number, startMs: number): EventInput {
+  const info = facts.serverInfo;
+  return {
+    type: "mcp.server.ready",
+    payload: {
+      server,
+      protocolVersion: facts.protocolVersion,
+      serverInfo: info === undefined
+        ? undefined
+        : { name: headOf(info.name, MAX_NAME), version: headOf(info.version, MAX_NAME) },
+      capabilities: shortCapabilities(facts.capabilities),
+      tools,
+      startMs,
+    },
+  };
+}
+
+export function crashedEvent(server: string, crash: Crash, inFlight: number, scrubber: Scrubber): EventInput {
+  const { reason, exitCode, signal, stderrTail, error } = crash;
+  return {
+    type: "mcp.server.crashed",
+    payload: {
+      server,
+      reason,
+      exitCode,
+      signal,
+      stderrTail: stderrTail === undefined ? undefined : scrubber.text(stderrTail),
+      error: error === undefined ? undefined : faultOf(error, scrubber),
+      inFlight,
+    },
+  };
+}
+
+export function restartingEvent(server: string, attempt: number, delayMs: number): EventInput {
+  return { type: "mcp.server.restarting", payload: { server, attempt, delayMs } };
+}
+
+export function permanentlyFailedEvent(server: string, crashes: number, lastReason: string): EventInput {
+  return { type: "mcp.server.permanently_failed", payload: { server, crashes, lastReason } };
+}
+
+export function failedEvent(server: string, error: unknown, scrubber: Scrubber): EventInput {
+  return { type: "mcp.server.failed", payload: { server, error: faultOf(error, scrubber) } };
+}
+
+export function shutdownEvent(server: string, reason: string, containment: string): EventInput {
+  return { type: "mcp.server.shutdown", payload: { server, reason, containment } };
+}
+
+export function idleDisconnectedEvent(server: string, idleMs: number): EventInput {
+  return { type: "mcp.server.idle_disconnected", payload: { server, idleMs } };
+}
+
+export function authRequiredEvent(server: string, facts: Readonly<Record<string, unknown>>): EventInput {
+  const { authorizationUrl, scopes } = facts;
+  return {
+    type: "mcp.server.auth_required",
+    payload: {
+      server,
+      authorizationUrl: typeof authorizationUrl === "string" ? headOf(authorizationUrl, 2048) : undefined,
+      scopes: Array.isArray(scopes) ? scopes.slice(0, MAX_LISTED).map((scope) => headOf(String(scope), MAX_NAME)) : [],
+    },
+  };
+}
+
+export function warningEvent(
+  server: string,
+  kind: string,
+  count: number,
+  excerpt: string | undefined,
+  scrubber: Scrubber,
+): EventInput {
+  return {
+    type: "mcp.server.warning",
+    payload: {
+      server,
+      kind,
+      count,
+      excerpt: excerpt === undefined ? undefined : scrubbedExcerpt(excerpt, scrubber, MAX_NAME),
+    },
+  };
+}
+
+/** One event a refused definition, for the first few; a warning with the count for the rest. */
+export function rejectedEvents(
+  server: string,
+  rejected: readonly RejectedTool[],
+  scrubber: Scrubber,
+): EventInput[] {
+  const events = rejected.slice(0, MAX_LISTED).map(({ tool, why }): EventInput => ({
+    type: "mcp.tool.rejected",
+    payload: { server, tool: headOf(tool, MAX_NAME), why: scrubbedExcerpt(why, scrubber, 300) },
+  }));
+  if (rejected.length > MAX_LISTED) {
+    events.push(warningEvent(server, "tools_rejected", rejected.length, undefined, scrubber));
+  }
+  return events;
+}
+
+/** `undefined` when the two hold the same tools with the same definitions. */
+export function catalogChangedEvent(server: string, before: Catalog, after: Catalog): EventInput | undefined {
+  const added: string[] = [];
+  const changed: string[] = [];
+  for (const { name, definition } of after.entries()) {
+    const old = before.byName(name);
+    if (old === undefined) added.push(name);
+    else if (old.definition !== definition && canonicalJson(old.definition) !== canonicalJson(definition)) {
+      changed.push(name);
+    }
+  }
+  const removed: string[] = [];
+  for (const { name } of before.entries()) if (after.byName(name) === undefined) removed.push(name);
+  if (added.length + changed.length + removed.length === 0) return undefined;
+  return {
+    type: "mcp.catalog.changed",
+    payload: { server, ...listed("added", added), ...listed("removed", removed), ...listed("changed", changed) },
+  };
+}
+
+function listed(key: string, names: readonly string[]): Record<string, unknown> {
+  if (names.length <= MAX_LISTED) return { [key]: names };
+  return { [key]: names.slice(0, MAX_LISTED), [`${key}Count`]: names.length };
+}
+
+function shortCapabilities(capabilities: Readonly<Record<string, unknown>>): unknown {
+  if (canonicalJson(capabilities).length <= MAX_CAPABILITIES) return capabilities;
+  return Object.fromEntries(Object.keys(capabilities).slice(0, MAX_LISTED).map((key) => [headOf(key, 64), {}]));
+}

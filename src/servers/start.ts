@@ -1,0 +1,113 @@
+import { buildCatalog, type Catalog } from "../catalog/catalog.ts";
+import type { Client, ConnectOptions, ToolList } from "../client/client.ts";
+import type { EventInput } from "../events/event.ts";
+import { cancelled } from "../kernel/abort.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { HostError } from "../kernel/errors.ts";
+import type { VerdictCache } from "../protocol/negotiate.ts";
+import type { Scrubber } from "../scrub/scrubber.ts";
+import type { TransportEnd } from "../transport/transport.ts";
+import type { ServerConfig } from "./config.ts";
+import type { Dialed } from "./dial.ts";
+import { catalogChangedEvent, readyEvent, rejectedEvents, startingEvent } from "./server_events.ts";
+import type { Slots } from "./slots.ts";
+
+/** What starting a server needs besides its configuration. */
+export interface StartContext {
+  readonly clock: Clock;
+  readonly scrubber: Scrubber;
+  readonly slots: Slots;
+  readonly connect: (options: ConnectOptions) => Promise<Client>;
+  readonly verdicts?: VerdictCache;
+  /** Told of faults that have no caller. */
+  readonly onError: (error: unknown) => void;
+}
+
+export interface StartRequest {
+  readonly config: ServerConfig;
+  readonly dialed: Dialed;
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+  /** The tools of an earlier start. */
+  readonly known: Catalog | undefined;
+  readonly append: (events: readonly EventInput[]) => Promise<unknown>;
+  readonly onNotification: (method: string, params: unknown) => void;
+  readonly onWarning: (kind: string, excerpt: string | undefined) => void;
+  /** The connection of a start that succeeded has ended. Calls in flight settle once the promise has. */
+  readonly onEnd: (end: TransportEnd) => void | Promise<void>;
+}
+
+/** What came of a start. Of one that failed nothing is left. */
+export type Start =
+  | { readonly kind: "ready"; readonly client: Client; readonly catalog: Catalog }
+  | { readonly kind: "failed"; readonly error: unknown; readonly end: TransportEnd | undefined };
+
+/**
+ * Connects, lists the tools and logs that the server is ready. Never rejects. The budget covers everything from the
+ * dial to the last page of tools, and none of the waiting for a free slot.
+ */
+export async function startServer(request: StartRequest, context: StartContext): Promise<Start> {
+  const { config, dialed, attempt, signal, append } = request;
+  const { clock, slots } = context;
+  let end: TransportEnd | undefined;
+  let isReady = false;
+  let client: Client | undefined;
+  let giveBack: (() => void) | undefined;
+  try {
+    giveBack = await slots.take(`Start of server "${config.name}"`, signal);
+    const startedAt = clock.monotonic();
+    await append([startingEvent(config.name, dialed.dialer.name, attempt, dialed.sandbox)]);
+    if (signal.aborted) throw cancelled(`Start of server "${config.name}"`, signal);
+    client = await context.connect({
+      dialer: dialed.dialer,
+      clock,
+      signal,
+      startTimeoutMs: config.startTimeoutMs,
+      probeTimeoutMs: config.probeTimeoutMs,
+      ...(config.pin === undefined ? {} : { pin: config.pin }),
+      ...(context.verdicts === undefined ? {} : { verdicts: context.verdicts }),
+      onNotification: request.onNotification,
+      onWarning: request.onWarning,
+      onEnd: (ended) => {
+        end = ended;
+        return isReady ? request.onEnd(ended) : undefined;
+      },
+    });
+    const remainingMs = Math.max(1, config.startTimeoutMs - (clock.monotonic() - startedAt));
+    const list = await client.listTools({ signal, timeoutMs: remainingMs, maxTotalMs: remainingMs });
+    const { catalog, events } = await readCatalog(config, list, context.scrubber, request.onWarning);
+    const startMs = Math.round(clock.monotonic() - startedAt);
+    const changed = request.known === undefined ? undefined : catalogChangedEvent(config.name, request.known, catalog);
+    await append([
+      readyEvent(config.name, client.facts, catalog.size, startMs),
+      ...(changed === undefined ? [] : [changed]),
+      ...events,
+    ]);
+    if (signal.aborted) throw cancelled(`Start of server "${config.name}"`, signal);
+    if (end !== undefined) throw lostDuringStart(end);
+    isReady = true;
+    return { kind: "ready", client, catalog };
+  } catch (error) {
+    await client?.close().catch(context.onError);
+    return { kind: "failed", error, end };
+  } finally {
+    giveBack?.();
+  }
+}
+
+/** The catalog of a list, and the events for what in it is unusable. What the user filters out is still in the catalog. */
+export async function readCatalog(
+  config: ServerConfig,
+  list: ToolList,
+  scrubber: Scrubber,
+  warn: (kind: string, excerpt: string | undefined) => void,
+): Promise<{ readonly catalog: Catalog; readonly events: readonly EventInput[] }> {
+  const { catalog, rejected } = await buildCatalog(config.name, list.tools);
+  const malformed = list.malformed.map(({ name, why }) => ({ tool: name ?? "", why }));
+  if (list.truncated !== undefined) warn("list_truncated", list.truncated);
+  return { catalog, events: rejectedEvents(config.name, [...malformed, ...rejected], scrubber) };
+}
+
+function lostDuringStart(end: TransportEnd): HostError {
+  return end.error ?? new HostError("ERR_CONNECTION_LOST", "Connection to the server was lost during the start");
+}

@@ -1,0 +1,240 @@
+import { describe, expect, it } from "vitest";
+import type { Runtime, SpawnPlan } from "../../../src/kernel/runtime.ts";
+import { SecretRegistry } from "../../../src/kernel/secrets.ts";
+import { normaliseServer } from "../../../src/servers/config.ts";
+import { registerSecrets, serverFingerprint } from "../../../src/servers/config_secrets.ts";
+import { dialServer } from "../../../src/servers/dial.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { plainScrubber } from "../../fixtures/plain_scrubber.ts";
+
+const clock = new FakeClock();
+
+function runtime(parts: Partial<Runtime> = {}, environment: Record<string, string> = {}): Runtime {
+  return {
+    name: "test",
+    version: "1",
+    fetch: () => Promise.reject(new Error("unused")),
+    contentLengthIsDecoded: true,
+    environment: () => environment,
+    ...parts,
+  };
+}
+
+async function plan(config: object, environment: Record<string, string>): Promise<SpawnPlan> {
+  let seen: SpawnPlan | undefined;
+  const spawn: Runtime["spawn"] = (given) => {
+    seen = given;
+    return Promise.reject(Object.assign(new Error("no"), { code: "ENOENT" }));
+  };
+  const { dialer } = dialServer(normaliseServer({ name: "a", command: "x", ...config }), {
+    runtime: runtime({ spawn }, environment),
+    clock,
+  });
+  await dialer.dial({} as never, {} as never).catch(() => {});
+  return seen!;
+}
+
+/** What arrives at the server's side of a `fetch`. */
+async function request(
+  config: object,
+  parts: Partial<Parameters<typeof dialServer>[1]> = {},
+): Promise<{ url: string; headers: Headers }> {
+  const seen: { url: string; headers: Headers }[] = [];
+  const fetch: Runtime["fetch"] = (url, init) => {
+    seen.push({ url, headers: new Headers(init?.headers) });
+    return Promise.reject(new TypeError("no"));
+  };
+  const { dialer } = dialServer(normaliseServer({ name: "a", ...config }), {
+    runtime: runtime({ fetch }),
+    clock,
+    ...parts,
+  });
+  const handlers = { onMessage() {}, onMalformed() {}, onLost() {}, onWarning() {}, onClosed() {} };
+  const transport = await dialer.dial(
+    { sessions: false, cancelsByClosing: true, batches: false, headers: () => ({}) },
+    handlers,
+  );
+  await transport.send({ text: "{}", method: "ping", id: 1 });
+  await transport.close();
+  return seen[0]!;
+}
+
+describe("child environment", () => {
+  const host = { PATH: "/bin", HOME: "/home/me", LC_ALL: "C", FAKE_CLOUD_KEY: "secret", SHELL: "() { evil; }" };
+
+  it("A-08 holds what programs need and none of the host's secrets", async () => {
+    expect((await plan({}, host)).env).toEqual({ PATH: "/bin", HOME: "/home/me", LC_ALL: "C" });
+  });
+
+  it("FR-10 a configured variable is laid over the base", async () => {
+    expect((await plan({ env: { API_KEY: "x", HOME: "/elsewhere", EMPTY: "" } }, host)).env).toEqual({
+      PATH: "/bin",
+      HOME: "/elsewhere",
+      LC_ALL: "C",
+      API_KEY: "x",
+      EMPTY: "",
+    });
+  });
+
+  it("inherits all or nothing when told to", async () => {
+    expect((await plan({ inheritEnv: "all", env: { A: "1" } }, host)).env).toEqual({ ...host, A: "1" });
+    expect((await plan({ inheritEnv: "none", env: { A: "1" } }, host)).env).toEqual({ A: "1" });
+  });
+
+  it("on Windows a configured PATH replaces the host's Path", async () => {
+    expect(
+      (await plan({ env: { PATH: "C:\\mine" } }, { SystemRoot: "C:\\Windows", Path: "C:\\theirs", PATHEXT: ".EXE" }))
+        .env,
+    ).toEqual({
+      SystemRoot: "C:\\Windows",
+      PATHEXT: ".EXE",
+      PATH: "C:\\mine",
+    });
+  });
+});
+
+describe("dial", () => {
+  it("a child process without spawn names the way out", () => {
+    expect(() => dialServer(normaliseServer({ name: "a", command: "x" }), { runtime: runtime(), clock })).toThrow(
+      expect.objectContaining({ code: "ERR_UNSUPPORTED_HERE", message: expect.stringContaining("Streamable HTTP") }),
+    );
+  });
+
+  it("a sandbox that was not handed in names its import", () => {
+    const spawn: Runtime["spawn"] = () => Promise.reject(new Error("unused"));
+    const config = normaliseServer({ name: "a", command: "x", sandbox: { memory: 1 } });
+    expect(() => dialServer(config, { runtime: runtime({ spawn }), clock })).toThrow(
+      expect.objectContaining({ code: "ERR_UNSUPPORTED_HERE", message: expect.stringContaining("portcullis/sandbox") }),
+    );
+  });
+
+  it("a sandbox that was handed in stands between the dialer and the runtime, and says what it enforces", async () => {
+    const spawned: string[] = [];
+    const spawn: Runtime["spawn"] = () => Promise.reject(new Error("unused"));
+    const dialed = dialServer(normaliseServer({ name: "a", command: "x", sandbox: { memory: 1 } }), {
+      runtime: runtime({ spawn }),
+      clock,
+      sandbox: {
+        confine: (config) => (given) => {
+          spawned.push(`${config.name}:${given.command}`);
+          return Promise.reject(new Error("no"));
+        },
+        enforced: () => ({ memory: "cgroup" }),
+      },
+    });
+    await dialed.dialer.dial({} as never, {} as never).catch(() => {});
+    expect(spawned).toEqual(["a:x"]);
+    expect(dialed.sandbox).toEqual({ environment: "allow_list", memory: "cgroup" });
+  });
+
+  it.each(["oauth", "client_credentials", "mtls"])("auth %s that was not handed in names its import", (type) => {
+    const config = normaliseServer({ name: "a", url: "https://x.test", auth: { type } });
+    expect(() => dialServer(config, { runtime: runtime(), clock })).toThrow(
+      expect.objectContaining({ code: "ERR_UNSUPPORTED_HERE", message: expect.stringContaining("portcullis/auth") }),
+    );
+  });
+
+  it("auth that was handed in makes the requests", async () => {
+    const seen = await request({ url: "https://x.test/mcp", auth: { type: "oauth" } }, {
+      auth: [{
+        types: ["oauth"],
+        authorise: (_config, fetch) => (url, init) =>
+          fetch(url, { ...init, headers: { authorization: "Bearer fresh" } }),
+      }],
+    });
+    expect(seen.headers.get("authorization")).toBe("Bearer fresh");
+  });
+
+  it("a bearer token is a header", async () => {
+    const seen = await request({
+      url: "https://x.test/mcp",
+      headers: { "X-A": "1" },
+      auth: { type: "bearer", token: "tok" },
+    });
+    expect([seen.headers.get("authorization"), seen.headers.get("x-a")]).toEqual(["Bearer tok", "1"]);
+  });
+
+  it("a user in the URL becomes a header, since fetch refuses it there", async () => {
+    const seen = await request({ url: "https://me:p%40ss@x.test/mcp" });
+    expect(seen.url).toBe("https://x.test/mcp");
+    expect(seen.headers.get("authorization")).toBe(`Basic ${btoa("me:p@ss")}`);
+  });
+
+  it("the older HTTP with SSE is refused and not spoken by halves", () => {
+    const config = normaliseServer({ name: "a", transport: { type: "sse", url: "https://x.test" } });
+    expect(() => dialServer(config, { runtime: runtime(), clock })).toThrow(
+      expect.objectContaining({ code: "ERR_UNSUPPORTED_HERE" }),
+    );
+  });
+});
+
+describe("secrets of a config", () => {
+  function known(config: object, expanded: readonly string[] = []): string[] {
+    const registry = new SecretRegistry();
+    registerSecrets(normaliseServer({ name: "a", ...config }), registry, expanded);
+    return [...registry.values()].map((secret) => secret.value);
+  }
+
+  it("are known before anything starts", () => {
+    expect(known({ command: "x", env: { API_KEY: "key-0123456789", LANG: "not-a-secret" } })).toEqual([
+      "key-0123456789",
+    ]);
+    expect(
+      known({
+        command: "x",
+        args: ["--api-key=arg-0123456789", "--token", "tok-0123456789", "--token-file", "/etc/some/file"],
+      }),
+    ).toEqual([
+      "arg-0123456789",
+      "tok-0123456789",
+    ]);
+    expect(
+      known({ url: "https://x.test", headers: { Authorization: "Bearer abc-0123456789", "X-Trace": "not-a-secret" } }),
+    ).toEqual([
+      "Bearer abc-0123456789",
+      "abc-0123456789",
+    ]);
+    expect(known({ url: "https://x.test", auth: { type: "bearer", token: "tok-0123456789" } })).toContain(
+      "tok-0123456789",
+    );
+    expect(known({ command: "x" }, ["expanded-0123456789"])).toEqual(["expanded-0123456789"]);
+  });
+
+  it("in a URL are known in each of their spellings", () => {
+    const values = known({
+      url: "https://user%40long:pass%2Fword12@x.test/?api_key=query-0123456789&page=not-a-secret",
+    });
+    expect(values).toEqual(
+      expect.arrayContaining([
+        "pass%2Fword12",
+        "pass/word12",
+        "user@long",
+        "query-0123456789",
+        btoa("user@long:pass/word12"),
+      ]),
+    );
+    expect(values).not.toContain("not-a-secret");
+  });
+
+  it("do not change the fingerprint, everything else does", async () => {
+    const base = { name: "a", command: "x", env: { API_KEY: "one-0123456789", MODE: "a" } };
+    const print = (config: object): Promise<string> =>
+      serverFingerprint(normaliseServer({ ...base, ...config }), plainScrubber());
+    const first = await print({});
+    expect(await print({ env: { MODE: "a", API_KEY: "two-0123456789" } })).toBe(first);
+    expect(await print({ timeoutMs: 5 })).toBe(first);
+    for (
+      const change of [
+        { command: "y" },
+        { args: ["z"] },
+        { cwd: "/" },
+        { env: { MODE: "b", API_KEY: "one-0123456789" } },
+        { env: { MODE: "a" } },
+        { name: "b" },
+        { sandbox: { a: 1 } },
+      ]
+    ) {
+      expect(await print(change)).not.toBe(first);
+    }
+  });
+});
