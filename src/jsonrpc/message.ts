@@ -66,7 +66,7 @@ export function classify(
     return isRequestId(id) ? { kind: "result", id, result: message["result"] } : { kind: "malformed", reason: "id" };
   }
   const shape = error as Partial<ErrorShape>;
-  if (typeof error !== "object" || typeof shape.code !== "number" || !Number.isFinite(shape.code)) {
+  if (typeof error !== "object" || !Number.isSafeInteger(shape.code)) {
     return isRequestId(id) ? { kind: "malformed", reason: "envelope", id } : { kind: "malformed", reason: "envelope" };
   }
   if (id !== undefined && id !== null && !isRequestId(id)) return { kind: "malformed", reason: "id" };
@@ -74,7 +74,7 @@ export function classify(
     kind: "error",
     id: id ?? undefined,
     error: {
-      code: shape.code,
+      code: shape.code!,
       message: typeof shape.message === "string" ? shape.message : "",
       ...("data" in shape ? { data: shape.data } : {}),
     },
