@@ -25,7 +25,8 @@ export interface WorkerdRuntimeOptions {
  * ```
  */
 export function workerdRuntime(options: WorkerdRuntimeOptions = {}): Runtime {
-  const agent = navigator.userAgent;
+  const { navigator } = globalThis as { readonly navigator?: { readonly userAgent?: string } };
+  const agent = navigator?.userAgent ?? "unknown";
   const isWorkerd = agent === "Cloudflare-Workers";
   return {
     name: isWorkerd ? "workerd" : "browser",

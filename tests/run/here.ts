@@ -9,6 +9,7 @@ const runtime = await runtimeHere();
 
 /** Heads the suites' names: `bun 1.4.5`. */
 export const title: string = `${runtime.name} ${runtime.version}`;
+console.log(`running on ${title}`);
 
 /** A variable of this process that no child may see. */
 export const sample: { readonly name: string; readonly value: string } = {

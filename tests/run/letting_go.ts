@@ -1,7 +1,8 @@
 /**
- * A program that must end by itself though a process that nobody can reach by its group holds all three pipes, with a
- * write that it never reads. Prints the pid of that process.
+ * A program that must end by itself though a process outside the child's group holds the child's three pipes. As
+ * `letting_go.ts writing`, it also leaves a write that nobody reads. Prints the pid of that process.
  */
+import process from "node:process";
 import { runtimeHere } from "./adapter.ts";
 
 const { spawn, environment } = await runtimeHere();
@@ -17,7 +18,7 @@ const child = await spawn!({ command: "sh", args: ["-c", script], env: environme
   onEnd: () => {},
   onExit: () => exited(),
 });
-const write = child.write("x".repeat(5_000_000));
+const write = process.argv[2] === "writing" ? child.write("x".repeat(5_000_000)) : undefined;
 await exit;
 child.release();
 await write;
