@@ -55,11 +55,9 @@ const NAME = /^(?!.*__)[A-Za-z0-9_-]{0,31}[A-Za-z0-9-]$/;
  */
 export function normaliseServer(input: unknown, place: string = placeOf(input)): ServerConfig {
   const shape = parseServerShape(input, place);
-  if (!NAME.test(shape.name)) {
-    throw configError(
-      place,
-      `"name" is not usable, wanted 1 to 32 of A-Z a-z 0-9 _ - without "__" and without "_" at the end`,
-    );
+  if (!NAME.test(shape.name) || RESERVED.has(shape.name)) {
+    const wanted = 'wanted 1 to 32 of A-Z a-z 0-9 _ -, no "__", no "_" at the end, neither "mcp" nor "local"';
+    throw configError(place, `"name" is not usable, ${wanted}`);
   }
   const timeoutMs = timeoutOf(shape, place);
   const restart = { ...SERVER_DEFAULTS.restart, ...withoutUndefined(shape.restart ?? {}) };

@@ -1,6 +1,8 @@
+import type { TokenSource } from "../auth/token_source.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { unsupported } from "../kernel/errors.ts";
 import type { ChildProcess, FetchFunction, Runtime, SpawnFunction } from "../kernel/runtime.ts";
+import type { SecretRegistry } from "../kernel/secrets.ts";
 import { httpDialer } from "../transport/http.ts";
 import { stdioDialer } from "../transport/stdio.ts";
 import type { Dialer } from "../transport/transport.ts";
@@ -13,8 +15,23 @@ import { credentialsOf } from "./url_credentials.ts";
 export interface AuthPart {
   /** The `auth.type`s that it takes over. */
   readonly types: readonly string[];
-  /** A fetch that adds what the server wants to see to each request. */
-  authorise(config: ServerConfig, fetch: FetchFunction): FetchFunction;
+  /** What the connections of one server are made with; asked once a start. Whatever it learns must never be shown. */
+  authorise(config: ServerConfig, context: AuthContext): Authorised;
+}
+
+/** What an {@link AuthPart} works with. */
+export interface AuthContext {
+  readonly fetch: FetchFunction;
+  readonly clock: Clock;
+  /** Makes a credential known, so that it never shows up in logs, results or errors. */
+  addSecret(label: string, value: string): void;
+}
+
+export interface Authorised {
+  /** Credentials for the `authorization` header. */
+  readonly tokens?: TokenSource;
+  /** A fetch that shows credentials below HTTP, such as a client certificate. */
+  readonly fetch?: FetchFunction;
 }
 
 /** Knows how to confine what a server starts. Handed to the host, like {@link AuthPart}. */
@@ -31,6 +48,7 @@ export interface DialContext {
   readonly clock: Clock;
   readonly auth?: readonly AuthPart[];
   readonly sandbox?: SandboxPart;
+  readonly secrets: SecretRegistry;
 }
 
 /** A way to reach one server, and what holds for whatever it starts. */
@@ -94,22 +112,30 @@ function dialHttp(config: ServerConfig, transport: HttpTransportConfig, context:
   }
   const { runtime, clock } = context;
   const { url, headers } = withoutUserinfo(transport);
+  const { tokens, fetch = runtime.fetch } = authorised(config, context);
   return httpDialer({
     url,
-    fetch: authorised(config, context),
+    fetch,
     headers: config.auth.type === "bearer"
       ? { ...headers, authorization: `Bearer ${String(config.auth["token"])}` }
       : headers,
+    ...(tokens === undefined ? {} : { tokens }),
     contentLengthIsDecoded: runtime.contentLengthIsDecoded,
     clock,
   });
 }
 
-function authorised(config: ServerConfig, { auth, runtime }: DialContext): FetchFunction {
+function authorised(config: ServerConfig, { auth, runtime, clock, secrets }: DialContext): Authorised {
   const { type } = config.auth;
   const part = auth?.find((each) => each.types.includes(type));
-  if (part !== undefined) return part.authorise(config, runtime.fetch);
-  if (type === "none" || type === "bearer") return runtime.fetch;
+  if (part !== undefined) {
+    return part.authorise(config, {
+      fetch: runtime.fetch,
+      clock,
+      addSecret: (label, value) => secrets.add(label, value),
+    });
+  }
+  if (type === "none" || type === "bearer") return {};
   throw unsupported(
     `log in to server "${config.name}" with auth "${type}"`,
     `hand in auth from "portcullis/auth" to the host`,

@@ -3,11 +3,12 @@ import type { Runtime, SpawnPlan } from "../../../src/kernel/runtime.ts";
 import { SecretRegistry } from "../../../src/kernel/secrets.ts";
 import { normaliseServer } from "../../../src/servers/config.ts";
 import { registerSecrets, serverFingerprint } from "../../../src/servers/config_secrets.ts";
-import { dialServer } from "../../../src/servers/dial.ts";
+import { type DialContext, dialServer } from "../../../src/servers/dial.ts";
 import { FakeClock } from "../../fixtures/fake_clock.ts";
 import { plainScrubber } from "../../fixtures/plain_scrubber.ts";
 
 const clock = new FakeClock();
+const secrets = new SecretRegistry();
 
 function runtime(parts: Partial<Runtime> = {}, environment: Record<string, string> = {}): Runtime {
   return {
@@ -29,6 +30,7 @@ async function plan(config: object, environment: Record<string, string>): Promis
   const { dialer } = dialServer(normaliseServer({ name: "a", command: "x", ...config }), {
     runtime: runtime({ spawn }, environment),
     clock,
+    secrets,
   });
   await dialer.dial({} as never, {} as never).catch(() => {});
   return seen!;
@@ -37,7 +39,7 @@ async function plan(config: object, environment: Record<string, string>): Promis
 /** What arrives at the server's side of a `fetch`. */
 async function request(
   config: object,
-  parts: Partial<Parameters<typeof dialServer>[1]> = {},
+  parts: Pick<DialContext, "auth"> = {},
 ): Promise<{ url: string; headers: Headers }> {
   const seen: { url: string; headers: Headers }[] = [];
   const fetch: Runtime["fetch"] = (url, init) => {
@@ -47,9 +49,17 @@ async function request(
   const { dialer } = dialServer(normaliseServer({ name: "a", ...config }), {
     runtime: runtime({ fetch }),
     clock,
+    secrets,
     ...parts,
   });
-  const handlers = { onMessage() {}, onMalformed() {}, onLost() {}, onWarning() {}, onClosed() {} };
+  const handlers = {
+    onMessage: () => {},
+    onMalformed: () => {},
+    onLost: () => {},
+    onWarning: () => {},
+    onResent: () => {},
+    onClosed: () => {},
+  };
   const transport = await dialer.dial(
     { sessions: false, cancelsByClosing: true, batches: false, headers: () => ({}) },
     handlers,
@@ -95,15 +105,16 @@ describe("child environment", () => {
 
 describe("dial", () => {
   it("a child process without spawn names the way out", () => {
-    expect(() => dialServer(normaliseServer({ name: "a", command: "x" }), { runtime: runtime(), clock })).toThrow(
-      expect.objectContaining({ code: "ERR_UNSUPPORTED_HERE", message: expect.stringContaining("Streamable HTTP") }),
-    );
+    expect(() => dialServer(normaliseServer({ name: "a", command: "x" }), { runtime: runtime(), clock, secrets }))
+      .toThrow(
+        expect.objectContaining({ code: "ERR_UNSUPPORTED_HERE", message: expect.stringContaining("Streamable HTTP") }),
+      );
   });
 
   it("a sandbox that was not handed in names its import", () => {
     const spawn: Runtime["spawn"] = () => Promise.reject(new Error("unused"));
     const config = normaliseServer({ name: "a", command: "x", sandbox: { memory: 1 } });
-    expect(() => dialServer(config, { runtime: runtime({ spawn }), clock })).toThrow(
+    expect(() => dialServer(config, { runtime: runtime({ spawn }), clock, secrets })).toThrow(
       expect.objectContaining({ code: "ERR_UNSUPPORTED_HERE", message: expect.stringContaining("portcullis/sandbox") }),
     );
   });
@@ -114,6 +125,7 @@ describe("dial", () => {
     const dialed = dialServer(normaliseServer({ name: "a", command: "x", sandbox: { memory: 1 } }), {
       runtime: runtime({ spawn }),
       clock,
+      secrets,
       sandbox: {
         confine: (config) => (given) => {
           spawned.push(`${config.name}:${given.command}`);
@@ -129,7 +141,7 @@ describe("dial", () => {
 
   it.each(["oauth", "client_credentials", "mtls"])("auth %s that was not handed in names its import", (type) => {
     const config = normaliseServer({ name: "a", url: "https://x.test", auth: { type } });
-    expect(() => dialServer(config, { runtime: runtime(), clock })).toThrow(
+    expect(() => dialServer(config, { runtime: runtime(), clock, secrets })).toThrow(
       expect.objectContaining({ code: "ERR_UNSUPPORTED_HERE", message: expect.stringContaining("portcullis/auth") }),
     );
   });
@@ -138,11 +150,14 @@ describe("dial", () => {
     const seen = await request({ url: "https://x.test/mcp", auth: { type: "oauth" } }, {
       auth: [{
         types: ["oauth"],
-        authorise: (_config, fetch) => (url, init) =>
-          fetch(url, { ...init, headers: { authorization: "Bearer fresh" } }),
+        authorise: (_config, { addSecret }) => {
+          addSecret("oauth", "fresh-0123456789");
+          return { tokens: { authorization: () => "Bearer fresh-0123456789", renew: () => Promise.resolve(false) } };
+        },
       }],
     });
-    expect(seen.headers.get("authorization")).toBe("Bearer fresh");
+    expect(seen.headers.get("authorization")).toBe("Bearer fresh-0123456789");
+    expect([...secrets.values()].map((secret) => secret.value)).toContain("fresh-0123456789");
   });
 
   it("a bearer token is a header", async () => {
@@ -162,7 +177,7 @@ describe("dial", () => {
 
   it("the older HTTP with SSE is refused and not spoken by halves", () => {
     const config = normaliseServer({ name: "a", transport: { type: "sse", url: "https://x.test" } });
-    expect(() => dialServer(config, { runtime: runtime(), clock })).toThrow(
+    expect(() => dialServer(config, { runtime: runtime(), clock, secrets })).toThrow(
       expect.objectContaining({ code: "ERR_UNSUPPORTED_HERE" }),
     );
   });
