@@ -1,3 +1,6 @@
+import type { Clock } from "../kernel/clock.ts";
+import type { Ids } from "../kernel/ids.ts";
+import type { Runtime } from "../kernel/runtime.ts";
 import type { HostEvent } from "./event.ts";
 
 /**
@@ -38,11 +41,26 @@ export interface StreamHead {
   readonly epoch: number;
 }
 
+/** The end of a stream that a crash or a power cut left unreadable. It was never acknowledged as a whole. */
+export interface TornTail {
+  /** Where its bytes are kept. */
+  readonly keptAs: string;
+  readonly bytes: number;
+}
+
 /** The right to append to one stream. */
 export interface StreamWriter {
   /** The head when the stream was opened. The owner's own epoch is `epoch + 1`; its first event carries it. */
   readonly head: StreamHead;
+  /** Set when the stream ended in a record that was never finished: it was put aside when the stream was opened. */
+  readonly torn?: TornTail;
   append(expectedSeq: number, events: readonly HostEvent[]): Promise<void>;
   /** Waits for appends under way and lets go. Idempotent. */
   close(): Promise<void>;
+}
+
+/** Opens a store once a host knows its runtime: `memoryLog()`, `fileLog(directory)`. */
+export interface LogFactory {
+  /** Rejects with `ERR_UNSUPPORTED_HERE` where the runtime lacks what the store needs. */
+  open(context: { readonly runtime: Runtime; readonly clock: Clock; readonly ids: Ids }): Promise<EventStore>;
 }

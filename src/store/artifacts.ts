@@ -19,7 +19,10 @@ export interface ArtifactStore {
   create(options: { readonly mediaType: string; readonly maxBytes?: number }): Promise<ArtifactWriter>;
   stat(sha256: string): Promise<ArtifactRef | undefined>;
   /** Up to `length` bytes from `offset`; fewer at the end. `undefined` for an unknown name. */
-  read(sha256: string, options?: { readonly offset?: number; readonly length?: number }): Promise<Uint8Array | undefined>;
+  read(
+    sha256: string,
+    options?: { readonly offset?: number; readonly length?: number },
+  ): Promise<Uint8Array | undefined>;
   close(): Promise<void>;
 }
 

@@ -1,0 +1,256 @@
+import type { EventCursor } from "./event.ts";
+
+/**
+ * The payload of each type of event that a host writes by itself. Optional members may be given as `undefined`; they
+ * are left out when the event is made. `schema.ts` checks the same shapes.
+ */
+export type EventPayloads = {
+  "host.opened": Opened;
+  "host.closed": Closed;
+  "session.opened": Opened;
+  "session.closed": Closed;
+  "permission.requested": PermissionRequested;
+  "permission.resolved": PermissionResolved;
+  "tool.ambiguous_call": { readonly name: string; readonly candidates: readonly string[] };
+  "tool.not_found": { readonly name: string; readonly suggestions: readonly string[] };
+  "tool.started": { readonly tool: string; readonly toolCallId: string };
+  "tool.completed": ToolCompleted;
+  "tool.failed": {
+    readonly tool: string;
+    readonly toolCallId: string;
+    readonly reason: ToolFailureReason;
+    readonly outcome: FailureOutcome;
+    readonly error?: Fault | undefined;
+  };
+  "tool.cancelled": { readonly tool: string; readonly toolCallId: string; readonly outcome: FailureOutcome };
+  "mcp.server.pending": {
+    readonly server: string;
+    readonly fingerprint: string;
+    readonly why: string;
+    readonly requestId: string;
+  };
+  "mcp.server.starting": {
+    readonly server: string;
+    readonly transport: string;
+    readonly attempt: number;
+    /** What each item is enforced by. */
+    readonly sandbox?: Readonly<Record<string, string>> | undefined;
+  };
+  "mcp.server.ready": ServerReady;
+  "mcp.server.failed": { readonly server: string; readonly error: Fault };
+  "mcp.server.warning": {
+    readonly server: string;
+    readonly kind: string;
+    readonly count: number;
+    readonly excerpt?: string | undefined;
+  };
+  "mcp.server.crashed": ServerCrashed;
+  "mcp.server.restarting": { readonly server: string; readonly attempt: number; readonly delayMs: number };
+  "mcp.server.permanently_failed": { readonly server: string; readonly crashes: number; readonly lastReason: string };
+  "mcp.server.shutdown": {
+    readonly server: string;
+    readonly reason: "removed" | "disabled" | "closed" | "config_changed";
+    readonly containment: "cgroup" | "pid_namespace" | "process_group" | "none";
+  };
+  "mcp.server.idle_disconnected": { readonly server: string; readonly idleMs: number };
+  "mcp.server.auth_required": {
+    readonly server: string;
+    readonly authorizationUrl?: string | undefined;
+    readonly scopes: readonly string[];
+  };
+  "mcp.catalog.changed": {
+    readonly server: string;
+    readonly added: readonly string[];
+    readonly removed: readonly string[];
+    readonly changed: readonly string[];
+  };
+  "mcp.tool.rejected": { readonly server: string; readonly tool: string; readonly why: string };
+  "mcp.call.started": {
+    readonly server: string;
+    readonly toolCallId: string;
+    readonly method: string;
+    readonly args?: unknown;
+    readonly round: number;
+  };
+  "mcp.call.progress": {
+    readonly server: string;
+    readonly toolCallId: string;
+    readonly progress: number;
+    readonly total?: number | undefined;
+    readonly message?: string | undefined;
+  };
+  "mcp.call.completed": {
+    readonly server: string;
+    readonly toolCallId: string;
+    readonly durationMs: number;
+    readonly bytes: number;
+    readonly resends: number;
+    readonly inputRequired?: unknown;
+    readonly task?: unknown;
+  };
+  "mcp.call.failed": {
+    readonly server: string;
+    readonly toolCallId: string;
+    readonly code?: string | number | undefined;
+    readonly message: string;
+    readonly outcome: FailureOutcome;
+    readonly resends: number;
+  };
+  "mcp.log": {
+    readonly server: string;
+    readonly level: string;
+    readonly logger?: string | undefined;
+    readonly data?: unknown;
+    readonly dropped?: number | undefined;
+  };
+  "artifact.stored": Artifact & { readonly from: string };
+  "security.finding": {
+    readonly rule: string;
+    readonly where: string;
+    readonly severity: string;
+    readonly count: number;
+    readonly preview?: string | undefined;
+  };
+};
+
+/**
+ * An event as its writer makes it, with its payload checked:
+ * `{ type: "tool.started", payload: { tool, toolCallId } } satisfies KnownEventInput`.
+ */
+export type KnownEventInput = {
+  [T in keyof EventPayloads]: {
+    readonly type: T;
+    readonly payload: EventPayloads[T];
+    readonly turnId?: string;
+    readonly cause?: EventCursor;
+  };
+}[keyof EventPayloads];
+
+/** How far a call that gave no usable answer had come. */
+export type FailureOutcome = "not_sent" | "unknown" | "answered";
+
+/** `tool.failed.reason` */
+export type ToolFailureReason =
+  | "permission_denied"
+  | "no_approver"
+  | "arguments_not_kept"
+  | "mcp_server_restarted"
+  | "mcp_server_unstable"
+  | "mcp_server_permanently_failed"
+  | "mcp_server_not_connected"
+  | "mcp_server_removed"
+  | "mcp_server_pending"
+  | "auth_required"
+  | "too_many_asks"
+  | "connection_lost"
+  | "timeout"
+  | "remote_error"
+  | "cancelled_by_server"
+  | "invalid_arguments"
+  | "invalid_result"
+  | "quarantined"
+  | "too_many_rounds"
+  | "too_large"
+  | "host_restarted"
+  | "session_closed"
+  | "not_logged";
+
+/** A failure as events tell it: a code, and a text that has been scrubbed. */
+export type Fault = { readonly code?: string | number | undefined; readonly message: string };
+
+/** Content that is stored whole. */
+export type Artifact = { readonly sha256: string; readonly bytes: number; readonly mediaType: string };
+
+type Opened = {
+  readonly sources?: readonly string[] | undefined;
+  readonly level?: "durable" | "none" | "memory" | undefined;
+  readonly reason?: string | undefined;
+};
+
+type Closed = { readonly reason?: string | undefined };
+
+type Risk = "read" | "write" | "execute" | "network" | "credential" | "destructive";
+
+type DecisionSource =
+  | "default"
+  | "rule"
+  | "pin"
+  | "user_explicit_include"
+  | "session_allow_once"
+  | "session_allow"
+  | "always_allow"
+  | "allow_once"
+  | "user_deny"
+  | "timeout"
+  | "no_approver"
+  | "host_stop";
+
+/** A tool, or a resource, prompt or definition of a server. */
+type PermissionRequested = {
+  readonly requestId: string;
+  readonly toolCallId?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly server?: string | undefined;
+  readonly uri?: string | undefined;
+  readonly prompt?: string | undefined;
+  readonly args?: unknown;
+  readonly argsHash?: string | undefined;
+  readonly fingerprint?: string | undefined;
+  readonly riskAtDecision?: Risk | undefined;
+  readonly risk?: Risk | undefined;
+  readonly sourcedFrom: DecisionSource;
+  readonly by: "model" | "caller" | "gateway" | "user";
+};
+
+type PermissionResolved = {
+  readonly requestId: string;
+  readonly decision: "allow" | "deny";
+  readonly actor: "user" | "policy" | "timeout" | "host";
+  readonly sourcedFrom: DecisionSource;
+  readonly scope?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly rule?: string | undefined;
+};
+
+type ToolCompleted = {
+  readonly tool: string;
+  readonly toolCallId: string;
+  readonly isError: boolean;
+  readonly resultPreview: string;
+  readonly resultSize: number;
+  readonly artifact?: Artifact | undefined;
+  readonly truncated: boolean;
+  readonly findings?: unknown;
+  readonly durationMs: number;
+};
+
+type ServerReady = {
+  readonly server: string;
+  readonly protocolVersion: string;
+  readonly serverInfo?: { readonly name: string; readonly version: string } | undefined;
+  readonly capabilities?: unknown;
+  readonly tools: number;
+  readonly resources?: number | undefined;
+  readonly prompts?: number | undefined;
+  readonly startMs: number;
+};
+
+type ServerCrashed = {
+  readonly server: string;
+  readonly reason:
+    | "exit"
+    | "signal"
+    | "start_failed"
+    | "start_timeout"
+    | "frame_too_large"
+    | "noise"
+    | "flood"
+    | "over_limit"
+    | "unreachable";
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+  readonly stderrTail?: string | undefined;
+  readonly error?: Fault | undefined;
+  /** Calls that it took with it. */
+  readonly inFlight: number;
+};

@@ -1,0 +1,124 @@
+import type { EventPayload } from "./event.ts";
+
+/** Objects and lists deeper than this inside a payload are replaced; so are cycles, in the end. */
+const MAX_DEPTH = 64;
+/** Most values that a payload may have before the rest is left out; more could never fit one event. */
+const MAX_NODES = 20_000;
+/** What stands where a value was too deep or one too many. */
+export const LEFT_OUT = "…";
+
+/** A payload as it will read after a round trip through JSON. */
+export interface PlainPayload {
+  readonly payload: EventPayload;
+  /** An upper bound of its JSON bytes, taken without making the JSON. */
+  readonly maxBytes: number;
+  /** Something was too deep or too much and has been replaced by {@link LEFT_OUT}. */
+  readonly cut: boolean;
+}
+
+/**
+ * Copies a payload into plain JSON values: the log keeps it while its writer may go on changing its own. `undefined`
+ * members and functions are left out as JSON does, so are members named `__proto__`, and what JSON refuses (big
+ * integers, cycles) becomes text instead of an error.
+ */
+export function toPlain(payload: EventPayload): PlainPayload {
+  const walk: Walk = { bytes: 0, nodes: 0, cut: false };
+  const copy = copyValue(payload, walk, 0);
+  const isObject = typeof copy === "object" && copy !== null && !Array.isArray(copy);
+  return { payload: isObject ? copy as EventPayload : {}, maxBytes: walk.bytes, cut: walk.cut || !isObject };
+}
+
+/** An upper bound of a plain value's JSON bytes. */
+export function maxJsonBytes(value: unknown): number {
+  if (typeof value === "string") return textBytes(value);
+  if (typeof value !== "object" || value === null) return SCALAR_BYTES;
+  let bytes = 2;
+  if (Array.isArray(value)) {
+    for (const item of value) bytes += maxJsonBytes(item) + 1;
+    return bytes;
+  }
+  for (const key of Object.keys(value)) {
+    bytes += textBytes(key) + maxJsonBytes((value as Record<string, unknown>)[key]) + 2;
+  }
+  return bytes;
+}
+
+interface Walk {
+  bytes: number;
+  nodes: number;
+  cut: boolean;
+}
+
+/** The longest numbers have 24 characters (`-1.2345678901234567e-300`). */
+const SCALAR_BYTES = 24;
+
+/** No UTF-16 unit takes more than the six bytes of an escape. */
+function textBytes(text: string): number {
+  return text.length * 6 + 2;
+}
+
+function copyValue(value: unknown, walk: Walk, depth: number): unknown {
+  switch (typeof value) {
+    case "string":
+      walk.bytes += textBytes(value);
+      return value;
+    case "number":
+      walk.bytes += SCALAR_BYTES;
+      // JSON has no negative zero, no infinity and no NaN.
+      return Number.isFinite(value) ? value + 0 : null;
+    case "boolean":
+      walk.bytes += SCALAR_BYTES;
+      return value;
+    case "bigint":
+      return copyValue(String(value), walk, depth);
+    case "object":
+      break;
+    default:
+      return undefined;
+  }
+  if (value === null) {
+    walk.bytes += SCALAR_BYTES;
+    return null;
+  }
+  if (depth > MAX_DEPTH || ++walk.nodes > MAX_NODES) {
+    walk.cut = true;
+    return copyValue(LEFT_OUT, walk, depth);
+  }
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
+    const json = (value as { toJSON(): unknown }).toJSON();
+    if (json !== value) return copyValue(json, walk, depth + 1);
+  }
+  return Array.isArray(value)
+    ? copyList(value, walk, depth)
+    : copyObject(value as Record<string, unknown>, walk, depth);
+}
+
+function copyList(list: readonly unknown[], walk: Walk, depth: number): unknown[] {
+  const copy: unknown[] = [];
+  walk.bytes += 2;
+  for (const item of list) {
+    if (++walk.nodes > MAX_NODES) {
+      walk.cut = true;
+      break;
+    }
+    walk.bytes++;
+    copy.push(copyValue(item, walk, depth + 1) ?? null);
+  }
+  return copy;
+}
+
+function copyObject(record: Record<string, unknown>, walk: Walk, depth: number): Record<string, unknown> {
+  const copy: Record<string, unknown> = {};
+  walk.bytes += 2;
+  for (const key of Object.keys(record)) {
+    if (++walk.nodes > MAX_NODES) {
+      walk.cut = true;
+      break;
+    }
+    const member = key === "__proto__" ? undefined : copyValue(record[key], walk, depth + 1);
+    if (member === undefined) continue;
+    walk.bytes += textBytes(key) + 2;
+    copy[key] = member;
+  }
+  return copy;
+}

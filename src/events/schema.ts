@@ -1,0 +1,213 @@
+import * as v from "valibot";
+import type { HostEvent } from "./event.ts";
+import type { EventPayloads } from "./payloads.ts";
+
+/**
+ * Schemas of what a host writes. Members that they do not know pass through, so that an event of a later version can
+ * still be read. The log does not apply them: writers are typed, and readers choose.
+ */
+
+const text: v.GenericSchema<unknown, string> = v.string();
+const count: v.GenericSchema<unknown, number> = v.pipe(v.number(), v.integer(), v.minValue(0));
+const amount: v.GenericSchema<unknown, number> = v.pipe(v.number(), v.minValue(0));
+const names: v.GenericSchema<unknown, string[]> = v.array(v.string());
+const server = { server: text };
+const call = { tool: text, toolCallId: text };
+const remoteCall = { server: text, toolCallId: text };
+
+const fault = v.looseObject({ code: v.optional(v.union([v.string(), v.number()])), message: text });
+const artifact = { sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)), bytes: count, mediaType: text };
+const outcome = v.picklist(["not_sent", "unknown", "answered"]);
+const risk = v.picklist(["read", "write", "execute", "network", "credential", "destructive"]);
+const sourcedFrom = v.picklist([
+  "default",
+  "rule",
+  "pin",
+  "user_explicit_include",
+  "session_allow_once",
+  "session_allow",
+  "always_allow",
+  "allow_once",
+  "user_deny",
+  "timeout",
+  "no_approver",
+  "host_stop",
+]);
+const opened = v.looseObject({
+  sources: v.optional(names),
+  level: v.optional(v.picklist(["durable", "none", "memory"])),
+  reason: v.optional(text),
+});
+const closed = v.looseObject({ reason: v.optional(text) });
+
+/** The schema of each payload, by the type of its event. */
+export const payloadSchemas: { readonly [T in keyof EventPayloads]: v.GenericSchema<unknown, EventPayloads[T]> } =
+  Object
+    .freeze({
+      "host.opened": opened,
+      "host.closed": closed,
+      "session.opened": opened,
+      "session.closed": closed,
+      "permission.requested": v.looseObject({
+        requestId: text,
+        toolCallId: v.optional(text),
+        tool: v.optional(text),
+        server: v.optional(text),
+        uri: v.optional(text),
+        prompt: v.optional(text),
+        args: v.optional(v.unknown()),
+        argsHash: v.optional(text),
+        fingerprint: v.optional(text),
+        riskAtDecision: v.optional(risk),
+        risk: v.optional(risk),
+        sourcedFrom,
+        by: v.picklist(["model", "caller", "gateway", "user"]),
+      }),
+      "permission.resolved": v.looseObject({
+        requestId: text,
+        decision: v.picklist(["allow", "deny"]),
+        actor: v.picklist(["user", "policy", "timeout", "host"]),
+        sourcedFrom,
+        scope: v.optional(text),
+        reason: v.optional(text),
+        rule: v.optional(text),
+      }),
+      "tool.ambiguous_call": v.looseObject({ name: text, candidates: names }),
+      "tool.not_found": v.looseObject({ name: text, suggestions: names }),
+      "tool.started": v.looseObject(call),
+      "tool.completed": v.looseObject({
+        ...call,
+        isError: v.boolean(),
+        resultPreview: text,
+        resultSize: count,
+        artifact: v.optional(v.looseObject(artifact)),
+        truncated: v.boolean(),
+        findings: v.optional(v.unknown()),
+        durationMs: amount,
+      }),
+      "tool.failed": v.looseObject({
+        ...call,
+        reason: v.picklist([
+          "permission_denied",
+          "no_approver",
+          "arguments_not_kept",
+          "mcp_server_restarted",
+          "mcp_server_unstable",
+          "mcp_server_permanently_failed",
+          "mcp_server_not_connected",
+          "mcp_server_removed",
+          "mcp_server_pending",
+          "auth_required",
+          "too_many_asks",
+          "connection_lost",
+          "timeout",
+          "remote_error",
+          "cancelled_by_server",
+          "invalid_arguments",
+          "invalid_result",
+          "quarantined",
+          "too_many_rounds",
+          "too_large",
+          "host_restarted",
+          "session_closed",
+          "not_logged",
+        ]),
+        outcome,
+        error: v.optional(fault),
+      }),
+      "tool.cancelled": v.looseObject({ ...call, outcome }),
+      "mcp.server.pending": v.looseObject({ ...server, fingerprint: text, why: text, requestId: text }),
+      "mcp.server.starting": v.looseObject({
+        ...server,
+        transport: text,
+        attempt: count,
+        sandbox: v.optional(v.record(v.string(), v.string())),
+      }),
+      "mcp.server.ready": v.looseObject({
+        ...server,
+        protocolVersion: text,
+        serverInfo: v.optional(v.looseObject({ name: text, version: text })),
+        capabilities: v.optional(v.unknown()),
+        tools: count,
+        resources: v.optional(count),
+        prompts: v.optional(count),
+        startMs: amount,
+      }),
+      "mcp.server.failed": v.looseObject({ ...server, error: fault }),
+      "mcp.server.warning": v.looseObject({ ...server, kind: text, count, excerpt: v.optional(text) }),
+      "mcp.server.crashed": v.looseObject({
+        ...server,
+        reason: v.picklist([
+          "exit",
+          "signal",
+          "start_failed",
+          "start_timeout",
+          "frame_too_large",
+          "noise",
+          "flood",
+          "over_limit",
+          "unreachable",
+        ]),
+        exitCode: v.optional(v.number()),
+        signal: v.optional(text),
+        stderrTail: v.optional(text),
+        error: v.optional(fault),
+        inFlight: count,
+      }),
+      "mcp.server.restarting": v.looseObject({ ...server, attempt: count, delayMs: amount }),
+      "mcp.server.permanently_failed": v.looseObject({ ...server, crashes: count, lastReason: text }),
+      "mcp.server.shutdown": v.looseObject({
+        ...server,
+        reason: v.picklist(["removed", "disabled", "closed", "config_changed"]),
+        containment: v.picklist(["cgroup", "pid_namespace", "process_group", "none"]),
+      }),
+      "mcp.server.idle_disconnected": v.looseObject({ ...server, idleMs: amount }),
+      "mcp.server.auth_required": v.looseObject({ ...server, authorizationUrl: v.optional(text), scopes: names }),
+      "mcp.catalog.changed": v.looseObject({ ...server, added: names, removed: names, changed: names }),
+      "mcp.tool.rejected": v.looseObject({ ...server, tool: text, why: text }),
+      "mcp.call.started": v.looseObject({ ...remoteCall, method: text, args: v.optional(v.unknown()), round: count }),
+      "mcp.call.progress": v.looseObject({
+        ...remoteCall,
+        progress: v.number(),
+        total: v.optional(v.number()),
+        message: v.optional(text),
+      }),
+      "mcp.call.completed": v.looseObject({
+        ...remoteCall,
+        durationMs: amount,
+        bytes: count,
+        resends: count,
+        inputRequired: v.optional(v.unknown()),
+        task: v.optional(v.unknown()),
+      }),
+      "mcp.call.failed": v.looseObject({
+        ...remoteCall,
+        code: v.optional(v.union([v.string(), v.number()])),
+        message: text,
+        outcome,
+        resends: count,
+      }),
+      "mcp.log": v.looseObject({
+        ...server,
+        level: text,
+        logger: v.optional(text),
+        data: v.optional(v.unknown()),
+        dropped: v.optional(count),
+      }),
+      "artifact.stored": v.looseObject({ ...artifact, from: text }),
+      "security.finding": v.looseObject({ rule: text, where: text, severity: text, count, preview: v.optional(text) }),
+    });
+
+/** The schema of the envelope around every payload. */
+export const eventSchema: v.GenericSchema<unknown, HostEvent> = v.looseObject({
+  v: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  seq: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  id: v.pipe(v.string(), v.nonEmpty()),
+  at: v.number(),
+  stream: v.pipe(v.string(), v.nonEmpty()),
+  epoch: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  turnId: v.exactOptional(text),
+  cause: v.exactOptional(v.looseObject({ stream: text, seq: count })),
+  type: text,
+  payload: v.record(v.string(), v.unknown()),
+});

@@ -1,0 +1,142 @@
+import type { Clock } from "../kernel/clock.ts";
+import { causeCode, HostError, isHostError } from "../kernel/errors.ts";
+import type { Ids } from "../kernel/ids.ts";
+import { makeEvent, type PayloadScrubber, preparePayload } from "./encode.ts";
+import type { EventInput, HostEvent } from "./event.ts";
+import type { StreamWriter } from "./store.ts";
+
+/** The right to write to one stream of the log. */
+export interface EventSink {
+  readonly stream: string;
+  /** Of this opening; every event carries it. */
+  readonly epoch: number;
+  /** `seq` of the last event that is in the store. */
+  readonly seq: number;
+  /**
+   * Scrubs, numbers and stores events, together or not at all, and resolves to them as stored. Calls need not wait for
+   * one another; `seq` follows the order of the calls. Once the store has refused an append, this sink refuses all: with
+   * `ERR_LOG_POISONED` if the store is, else `ERR_NOT_LOGGED`, and what the store said as `cause`. `ERR_CLOSED` after
+   * `close`, `ERR_TOO_LARGE` (and nothing is numbered) while too many events wait.
+   */
+  append(events: readonly EventInput[]): Promise<readonly HostEvent[]>;
+  /** Appends a last event, waits for what is under way and lets go of the stream. Idempotent. */
+  close(closing?: EventInput): Promise<void>;
+}
+
+export interface SinkOptions {
+  readonly stream: string;
+  readonly writer: StreamWriter;
+  readonly scrubber: PayloadScrubber;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Told of each append once it is stored, before its caller. */
+  readonly onStored: (events: readonly HostEvent[]) => void;
+  readonly onClosed: (seq: number) => void;
+}
+
+/** Most events that may wait for the store at once. */
+const MAX_WAITING_EVENTS = 65_536;
+
+export class Sink implements EventSink {
+  readonly stream: string;
+  readonly epoch: number;
+  readonly #options: SinkOptions;
+  #seq: number;
+  /** `seq` of the last event that was numbered, stored or not. */
+  #numbered: number;
+  #failure: { readonly code: "ERR_NOT_LOGGED" | "ERR_LOG_POISONED"; readonly cause: unknown } | undefined;
+  #isClosed = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: SinkOptions) {
+    const { stream, writer } = options;
+    this.stream = stream;
+    this.epoch = writer.head.epoch + 1;
+    this.#options = options;
+    this.#seq = this.#numbered = writer.head.seq;
+  }
+
+  get seq(): number {
+    return this.#seq;
+  }
+
+  append(events: readonly EventInput[]): Promise<readonly HostEvent[]> {
+    let made: HostEvent[];
+    const expectedSeq = this.#numbered;
+    try {
+      this.#check(events.length);
+      made = this.#make(events);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    this.#numbered += made.length;
+    return this.#options.writer.append(expectedSeq, made).then(
+      () => {
+        this.#seq += made.length;
+        this.#options.onStored(made);
+        return made;
+      },
+      (cause: unknown) => {
+        this.#failure ??= {
+          code: isHostError(cause, "ERR_LOG_POISONED") ? "ERR_LOG_POISONED" : "ERR_NOT_LOGGED",
+          cause,
+        };
+        throw this.#refusal(this.#failure);
+      },
+    );
+  }
+
+  close(closing?: EventInput): Promise<void> {
+    return this.#closing ??= this.#shut(closing);
+  }
+
+  async #shut(closing: EventInput | undefined): Promise<void> {
+    const last = closing === undefined ? undefined : this.append([closing]);
+    this.#isClosed = true;
+    try {
+      await last;
+    } finally {
+      try {
+        await this.#options.writer.close();
+      } finally {
+        this.#options.onClosed(this.#seq);
+      }
+    }
+  }
+
+  #check(count: number): void {
+    if (this.#failure !== undefined) throw this.#refusal(this.#failure);
+    if (this.#isClosed) {
+      throw new HostError("ERR_CLOSED", `Cannot append to stream "${this.stream}": its sink is closed`);
+    }
+    const waiting = this.#numbered - this.#seq;
+    if (waiting + count <= MAX_WAITING_EVENTS) return;
+    throw new HostError(
+      "ERR_TOO_LARGE",
+      `Cannot append ${count} events to stream "${this.stream}": ${waiting} wait for the store, at most ${MAX_WAITING_EVENTS} may`,
+      { facts: { stream: this.stream, waiting } },
+    );
+  }
+
+  /** All payloads are ready before the first number is given, so that a failure here leaves no gap. */
+  #make(events: readonly EventInput[]): HostEvent[] {
+    const { stream, epoch } = this;
+    const { scrubber, clock, ids } = this.#options;
+    const payloads = events.map((input) => preparePayload(input, stream, scrubber));
+    const at = clock.now();
+    return events.map((input, index) => {
+      const seq = this.#numbered + index + 1;
+      return makeEvent(input, payloads[index]!, { seq, id: ids.next("evt"), at, stream, epoch });
+    });
+  }
+
+  #refusal(
+    { code, cause }: { readonly code: "ERR_NOT_LOGGED" | "ERR_LOG_POISONED"; readonly cause: unknown },
+  ): HostError {
+    return new HostError(
+      code,
+      `Cannot append to stream "${this.stream}": the store failed with ${causeCode(cause)}; open the stream again`,
+      { cause, facts: { stream: this.stream, reason: causeCode(cause) } },
+    );
+  }
+}
