@@ -92,7 +92,7 @@ class RecordDesk implements Desk {
   }
 
   async open(ask: DeskAsk): Promise<boolean> {
-    if (this.#isClosed) throw new HostError("ERR_CLOSED", "Cannot lay an ask on the desk: it is closed");
+    if (this.#isClosed) throw closed("open an ask");
     if (this.#open.ofSession(ask.session) >= this.#maxOpenPerSession) return false;
     this.#open.add(ask);
     try {
@@ -107,7 +107,7 @@ class RecordDesk implements Desk {
   }
 
   async wait(requestId: string): Promise<DeskDecision> {
-    if (this.#isClosed) throw new HostError("ERR_CLOSED", "Cannot wait for a decision: the desk is closed");
+    if (this.#isClosed) throw closed("wait for a decision");
     const open = this.#open.get(requestId) ?? await this.#adopt(requestId);
     open.isWaitedFor = true;
     return open.decided;
@@ -132,13 +132,9 @@ class RecordDesk implements Desk {
     const winner = await this.#records.decide(own);
     this.#settle(requestId, winner);
     if (isExpired || !isSame(winner, own)) {
-      throw new HostError(
-        "ERR_ALREADY_DECIDED",
-        `Cannot decide an ask: ${winner.actor} decided ${winner.decision} before`,
-        {
-          facts: { requestId, decision: winner.decision, actor: winner.actor },
-        },
-      );
+      const facts = { requestId, decision: winner.decision, actor: winner.actor };
+      const found = `${winner.actor} decided ${winner.decision} before`;
+      throw new HostError("ERR_ALREADY_DECIDED", `Cannot decide an ask: ${found}`, { facts });
     }
     return winner;
   }
@@ -174,11 +170,13 @@ class RecordDesk implements Desk {
   async #adopt(requestId: string): Promise<OpenAsk> {
     const ask = await this.#records.ask(requestId);
     if (ask === undefined) throw unknownAsk();
+    if (this.#isClosed) throw closed("wait for a decision");
     const open = this.#open.get(requestId) ?? this.#open.add(ask);
     open.isWaitedFor = true;
     this.#pollLater();
-    // Read only now: a decision that is made from here on is told to what is being watched.
-    const decision = await this.#records.decision(requestId);
+    // Read only now: a decision that is made from here on is told to what is being watched. If this fails, polling and
+    // the expiry still end the wait.
+    const decision = await this.#records.decision(requestId).catch(() => undefined);
     if (decision !== undefined) this.#settle(requestId, decision);
     return open;
   }
@@ -233,6 +231,10 @@ class RecordDesk implements Desk {
 /** One error for what is unknown and for what is another session's, so that neither can be told from the other. */
 function unknownAsk(): HostError {
   return new HostError("ERR_INVALID_ARGUMENTS", "Cannot find this ask: no open ask has this id");
+}
+
+function closed(action: string): HostError {
+  return new HostError("ERR_CLOSED", `Cannot ${action}: the desk is closed`);
 }
 
 function isSame(a: DeskDecision, b: DeskDecision): boolean {

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../kernel/clock.ts";
+import { HostError } from "../kernel/errors.ts";
 import type { DeskAsk, DeskDecision } from "./desk_record.ts";
 
 /** The longest delay that every runtime's timers hold; a later expiry is waited for in steps. */
@@ -46,7 +47,11 @@ export class OpenAsks {
     return this.#byId.get(requestId);
   }
 
+  /** Begins to watch an ask. Throws `ERR_INVALID_ARGUMENTS` when one with its id is watched. */
   add(ask: DeskAsk): OpenAsk {
+    if (this.#byId.has(ask.requestId)) {
+      throw new HostError("ERR_INVALID_ARGUMENTS", "Cannot watch an ask: its id is taken");
+    }
     let tell!: (decision: DeskDecision) => void;
     const decided = new Promise<DeskDecision>((resolve) => tell = resolve);
     const watched: Watched = { ask, decided, tell, timer: undefined, isWaitedFor: false };
