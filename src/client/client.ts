@@ -52,7 +52,7 @@ export interface ToolList {
 /** One live connection to one server for one identity. */
 export interface Client extends AsyncDisposable {
   readonly facts: ServerFacts;
-  /** True until the connection has ended. */
+  /** True until the connection has ended or `close` has been called. */
   readonly isOpen: boolean;
   /** Sends one request and reads one reply. Never rejects: a failure is a reply. */
   request(method: string, params: JsonObject | undefined, options?: RequestOptions): Promise<Reply>;
@@ -60,7 +60,10 @@ export interface Client extends AsyncDisposable {
   callTool(name: string, args: JsonObject | undefined, options?: RequestOptions): Promise<Reply>;
   /** `tools/list`, all pages within the limits. Rejects with what the failing page failed with. */
   listTools(options?: RequestOptions & ListLimits): Promise<ToolList>;
-  /** Sends a notification; one that cannot leave is dropped, since nobody waits for it. */
+  /**
+   * Sends a notification; one that cannot leave is dropped, since nobody waits for it. Throws `ERR_INVALID_ARGUMENTS`
+   * when its parameters are no JSON object.
+   */
   notify(method: string, params?: JsonObject): void;
   /** Ends the connection and waits until nothing of it is left. Idempotent; requests in flight fail. */
   close(): Promise<void>;

@@ -18,7 +18,16 @@ export type Incoming =
   | { readonly kind: "notification"; readonly method: string; readonly params: unknown };
 
 /** Why a text is no message. `not_json` and `not_rpc` are noise; the others are a peer that speaks wrongly. */
-export type MalformedReason = "not_json" | "not_rpc" | "too_large" | "too_deep" | "too_many_nodes" | "envelope" | "id";
+export type MalformedReason =
+  | "not_json"
+  | "not_rpc"
+  | "too_large"
+  | "too_deep"
+  | "too_many_nodes"
+  | "envelope"
+  | "id"
+  /** An array of messages where the revision knows none, or of too many. */
+  | "batch";
 
 export type ParsedMessage =
   | Incoming
@@ -84,4 +93,24 @@ export function classify(
 /** Ids outside the safe integers, fractions and other types could merge or never match: they are no ids. */
 function isRequestId(id: unknown): id is RequestId {
   return typeof id === "string" ? id.length <= 256 : Number.isSafeInteger(id);
+}
+
+/** True for a frame that was refused unread: whose it is cannot be told from its envelope. */
+export function isUnread(reason: MalformedReason): boolean {
+  return reason === "too_large" || reason === "too_deep" || reason === "too_many_nodes";
+}
+
+/** A request of ours as an id names it: the number itself, or its twin, the same number as a text. */
+export function ownId(id: unknown): number | undefined {
+  if (typeof id === "number") return id;
+  return typeof id === "string" && /^[1-9]\d{0,15}$/.test(id) ? Number(id) : undefined;
+}
+
+/** The request that the first response among the members of a batch names, if any does. */
+export function batchId(members: readonly unknown[]): RequestId | undefined {
+  for (const member of members) {
+    const message = classify(member);
+    if (message.kind === "result" || message.kind === "error") return message.id;
+  }
+  return undefined;
 }

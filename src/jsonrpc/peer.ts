@@ -1,9 +1,19 @@
 import { cancelled, SignalWatch } from "../kernel/abort.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { HostError, RemoteError } from "../kernel/errors.ts";
+import { type HostError, RemoteError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { LostRequest, Progress, Transport, TransportEnd, TransportHandlers, WarningKind } from "./link.ts";
-import type { ErrorShape, Incoming, MalformedReason, RequestId } from "./message.ts";
+import { type ErrorShape, type Incoming, isUnread, type MalformedReason, ownId, type RequestId } from "./message.ts";
+import {
+  cancelledByServer,
+  closedHere,
+  notJson,
+  notOpen,
+  progressFailed,
+  timedOut,
+  tooManyQuestions,
+  unusable,
+} from "./peer_errors.ts";
 import { type PendingRequest, PendingTable, type Settled } from "./pending.ts";
 import { RateWindow } from "./rate.ts";
 
@@ -35,6 +45,9 @@ export interface PeerRequestOptions {
 
 /** Ids of requests that were given up and may still be answered. */
 const MAX_GIVEN_UP = 1024;
+/** Requests of the server in a span of time, beyond which it is given up. */
+const MAX_QUESTIONS = 1000;
+const QUESTIONS_MS = 10_000;
 
 /**
  * One end of a JSON-RPC conversation: numbers our requests, matches answers, keeps deadlines, answers what the other
@@ -55,12 +68,16 @@ export class Peer implements TransportHandlers {
   readonly #pending: PendingTable;
   readonly #signals: SignalWatch<number>;
   readonly #notifications: RateWindow;
+  readonly #reports: RateWindow;
   readonly #questions: RateWindow;
   readonly #questionFlood: RateWindow;
   readonly #givenUp = new Set<number>();
   #transport: Transport | undefined;
   #nextId = 1;
+  /** Why nothing more is sent: the end itself, or that we have asked for it. */
   #ended: HostError | undefined;
+  /** What the end is put down to, when it was our doing but the server's fault. */
+  #cause: Pick<TransportEnd, "reason" | "error"> | undefined;
 
   constructor(clock: Clock, encoder: MessageEncoder, handlers: PeerHandlers) {
     this.#clock = clock;
@@ -69,8 +86,9 @@ export class Peer implements TransportHandlers {
     this.#signals = new SignalWatch((id, signal) => this.#onAbort(id, signal));
     this.#pending = new PendingTable(clock, (request) => this.#onExpired(request), () => this.#signals.sweep());
     this.#notifications = new RateWindow(clock, 200, 1000);
+    this.#reports = new RateWindow(clock, 200, 1000);
     this.#questions = new RateWindow(clock, 20, 1000);
-    this.#questionFlood = new RateWindow(clock, 1000, 10_000);
+    this.#questionFlood = new RateWindow(clock, MAX_QUESTIONS, QUESTIONS_MS);
   }
 
   /** The transport must have been given this peer as its handlers. */
@@ -90,9 +108,7 @@ export class Peer implements TransportHandlers {
   request(method: string, params: JsonObject | undefined, options: PeerRequestOptions): Promise<Settled> {
     const transport = this.#transport;
     if (this.#ended !== undefined || transport === undefined) {
-      return Promise.resolve(
-        unsent(this.#ended ?? new HostError("ERR_CLOSED", `Cannot send ${method}: the connection is not open`)),
-      );
+      return Promise.resolve(unsent(this.#ended ?? notOpen(method)));
     }
     const signal = options.signal;
     if (signal?.aborted) return Promise.resolve(unsent(cancelled(`Request ${method}`, signal)));
@@ -101,11 +117,7 @@ export class Peer implements TransportHandlers {
     try {
       text = this.encoder.request(id, method, params);
     } catch (cause) {
-      return Promise.resolve(
-        unsent(
-          new HostError("ERR_INVALID_ARGUMENTS", `Cannot send ${method}: its parameters are no JSON value`, { cause }),
-        ),
-      );
+      return Promise.resolve(unsent(notJson(method, cause)));
     }
     return new Promise((resolve) => {
       const now = this.#clock.monotonic();
@@ -128,16 +140,25 @@ export class Peer implements TransportHandlers {
     });
   }
 
-  /** The promise resolves when the notification has left or never will; it does not reject. */
+  /**
+   * The promise resolves when the notification has left or never will; it does not reject. Throws
+   * `ERR_INVALID_ARGUMENTS` when `params` is no JSON value.
+   */
   notify(method: string, params?: JsonObject): void | Promise<void> {
-    if (this.#ended === undefined) {
-      return this.#transport?.send({ text: this.encoder.notification(method, params), method, params });
+    if (this.#ended !== undefined) return;
+    let text: string;
+    try {
+      text = this.encoder.notification(method, params);
+    } catch (cause) {
+      throw notJson(method, cause);
     }
+    return this.#transport?.send({ text, method, params });
   }
 
+  /** Nothing more is sent from now on; what is in flight settles when the transport has ended. */
   async close(): Promise<void> {
+    this.#ended ??= closedHere();
     await this.#transport?.close();
-    this.#signals.clear();
   }
 
   onMessage(message: Incoming, bytes: number, of: number | undefined): void {
@@ -161,26 +182,15 @@ export class Peer implements TransportHandlers {
   }
 
   onMalformed(reason: MalformedReason, id: RequestId | undefined, of: number | undefined): void {
-    const unread = reason === "too_large" || reason === "too_deep" || reason === "too_many_nodes";
+    const unread = isUnread(reason);
     // A frame that was not read can only be the one answer that is awaited. One that was read and names no request says
     // nothing: some servers answer notifications that way.
-    const target = id !== undefined ? this.#match(id, of) : (of ?? (unread ? this.#pending.only()?.id : undefined));
-    this.#handlers.onWarning("malformed", reason);
+    const only = unread ? (of ?? this.#pending.only()?.id) : undefined;
+    const target = id === undefined ? only : this.#match(id, of);
+    this.#handlers.onWarning(reason === "batch" ? "unexpected_batch" : "malformed", reason);
     if (target === undefined) return;
-    const code = unread ? "ERR_FRAME_TOO_LARGE" : "ERR_PROTOCOL";
-    const method = this.#pending.get(target)?.method ?? "a request";
-    this.#finish(target, {
-      ok: false,
-      error: new HostError(
-        code,
-        `Cannot use the answer to ${method}: found ${MALFORMED_TEXT[reason]}, wanted one JSON-RPC response`,
-        {
-          facts: { malformed: reason },
-        },
-      ),
-      sent: true,
-      refused: false,
-    });
+    const error = unusable(this.#pending.get(target)?.method ?? "a request", reason);
+    this.#finish(target, { ok: false, error, sent: true, refused: false });
   }
 
   onResent(id: number): void {
@@ -196,8 +206,9 @@ export class Peer implements TransportHandlers {
     this.#handlers.onWarning(kind, excerpt);
   }
 
-  onClosed(end: TransportEnd, notSent: ReadonlySet<number>): void {
-    const error = end.error ?? new HostError("ERR_CLOSED", "Connection was closed by this side");
+  onClosed(closed: TransportEnd, notSent: ReadonlySet<number>): void {
+    const end = closed.reason === "closed" ? { ...closed, ...this.#cause } : closed;
+    const error = end.error ?? closedHere();
     this.#ended = error;
     this.#signals.clear();
     const requests = this.#pending.drain();
@@ -206,9 +217,13 @@ export class Peer implements TransportHandlers {
         settle(request, { ok: false, error, sent: !notSent.has(request.id), refused: false });
       }
     };
-    const wait = this.#handlers.onEnd(end);
-    if (wait === undefined) settleAll();
-    else wait.then(settleAll, settleAll);
+    let wait: void | Promise<void> = undefined;
+    try {
+      wait = this.#handlers.onEnd(end);
+    } finally {
+      if (wait === undefined) settleAll();
+      else wait.then(settleAll, settleAll);
+    }
   }
 
   #settle(id: RequestId | undefined, of: number | undefined, settled: Settled): void {
@@ -218,15 +233,14 @@ export class Peer implements TransportHandlers {
 
   /** The pending request that an id means. An exact match comes first; its twin of another type is accepted with a warning. */
   #match(id: RequestId | undefined, of: number | undefined): number | undefined {
-    let number = id;
-    if (typeof id === "string" && /^[1-9]\d{0,15}$/.test(id)) number = Number(id);
+    const number = ownId(id);
     if (id === undefined) {
       // Only an error may lack its id; on a stream of its own there is no doubt whose it is.
       if (of !== undefined && this.#pending.get(of) !== undefined) return of;
       this.#handlers.onWarning("unknown_id", undefined);
       return undefined;
     }
-    if (typeof number !== "number" || number < 1 || number >= this.#nextId || (of !== undefined && number !== of)) {
+    if (number === undefined || number < 1 || number >= this.#nextId || (of !== undefined && number !== of)) {
       this.#handlers.onWarning("unknown_id", undefined);
       return undefined;
     }
@@ -246,53 +260,69 @@ export class Peer implements TransportHandlers {
   }
 
   #onNotification(method: string, params: unknown): void {
+    // These two are about requests of ours and bounded by their number: a flood of others must not drown them.
     if (method === "notifications/progress") return this.#onProgress(params);
+    if (method === "notifications/cancelled") return this.#onCancelled(params);
     if (!this.#notifications.take()) return this.#handlers.onWarning("flood", method.slice(0, 100));
-    if (method === "notifications/cancelled") {
-      const { requestId, reason } = (params ?? {}) as { requestId?: unknown; reason?: unknown };
-      if (typeof requestId !== "number" || this.#pending.get(requestId) === undefined) return;
-      const why = typeof reason === "string" ? `: ${reason.slice(0, 200)}` : "";
-      return this.#finish(requestId, {
-        ok: false,
-        error: new HostError("ERR_CANCELLED", `Request was cancelled by the server${why}`, { facts: { by: "server" } }),
-        sent: true,
-        refused: false,
-      });
-    }
     this.#handlers.onNotification(method, params);
+  }
+
+  #onCancelled(params: unknown): void {
+    const { requestId, reason } = (params ?? {}) as { requestId?: unknown; reason?: unknown };
+    const id = ownId(requestId);
+    if (id === undefined) return;
+    this.#finish(id, { ok: false, error: cancelledByServer(reason), sent: true, refused: false });
   }
 
   #onProgress(params: unknown): void {
     const { progressToken, progress, total, message } = (params ?? {}) as Record<string, unknown>;
-    const id = typeof progressToken === "string" && /^[1-9]\d{0,15}$/.test(progressToken)
-      ? Number(progressToken)
-      : progressToken;
-    const request = typeof id === "number" ? this.#pending.get(id) : undefined;
-    if (request === undefined || typeof progress !== "number") {
+    const id = ownId(progressToken);
+    const request = id === undefined ? undefined : this.#pending.get(id);
+    if (request === undefined || !isFiniteNumber(progress)) {
       return this.#handlers.onWarning("unknown_progress", undefined);
     }
     // Progress must rise (basic/utilities/progress). A report that stands still proves nothing and buys no time.
     if (!(progress > request.lastProgress)) return;
     request.lastProgress = progress;
     request.deadline = Math.min(this.#clock.monotonic() + request.timeoutMs, request.hardDeadline);
-    request.onProgress?.({
-      progress,
-      ...(typeof total === "number" ? { total } : {}),
-      ...(typeof message === "string" ? { message } : {}),
-    });
+    if (request.onProgress === undefined) return;
+    if (!this.#reports.take()) return this.#handlers.onWarning("flood", "notifications/progress");
+    try {
+      request.onProgress({
+        progress,
+        ...(isFiniteNumber(total) ? { total } : {}),
+        ...(typeof message === "string" ? { message } : {}),
+      });
+    } catch (cause) {
+      this.#onProgressFailed(request, cause);
+    }
+  }
+
+  /** The caller's own mistake must reach the caller, and nobody else. */
+  #onProgressFailed(request: PendingRequest, cause: unknown): void {
+    if (this.#pending.take(request.id) === undefined) return;
+    if (request.signal !== undefined) this.#signals.remove(request.signal, request.id);
+    this.#giveUp(request, "the caller gave up");
+    const error = progressFailed(request.method, cause);
+    settle(request, { ok: false, error, sent: true, refused: false });
   }
 
   #onQuestion(id: RequestId, method: string, params: unknown): void {
+    if (this.#ended !== undefined) return;
+    if (!this.#questionFlood.take()) return this.#onFlood(method);
     if (this.answerer === undefined) return this.#handlers.onWarning("unexpected_request", method.slice(0, 100));
-    if (!this.#questionFlood.take()) {
-      this.#handlers.onWarning("flood", method.slice(0, 100));
-      void this.close();
-      return;
-    }
     const result = this.#questions.take() ? this.answerer(method, params) : undefined;
     const error: ErrorShape = { code: -32601, message: "Method not found" };
     const body = result === undefined ? { error } : { result };
     this.#transport?.send({ text: JSON.stringify({ jsonrpc: "2.0", id, ...body }), method: "" });
+  }
+
+  #onFlood(method: string): void {
+    this.#handlers.onWarning("flood", method.slice(0, 100));
+    const error = tooManyQuestions(MAX_QUESTIONS, QUESTIONS_MS);
+    this.#cause = { reason: "flood", error };
+    this.#ended = error;
+    void this.close();
   }
 
   #onAbort(id: number, signal: AbortSignal): void {
@@ -304,17 +334,8 @@ export class Peer implements TransportHandlers {
 
   #onExpired(request: PendingRequest): void {
     if (request.signal !== undefined) this.#signals.remove(request.signal, request.id);
-    const hard = request.deadline >= request.hardDeadline;
     this.#giveUp(request, "timeout");
-    const found = hard ? "its total time ran out" : `no answer and no progress within ${request.timeoutMs} ms`;
-    settle(request, {
-      ok: false,
-      error: new HostError("ERR_TIMEOUT", `Request ${request.method} timed out: ${found}`, {
-        facts: { method: request.method, timeoutMs: request.timeoutMs, total: hard },
-      }),
-      sent: true,
-      refused: false,
-    });
+    settle(request, { ok: false, error: timedOut(request), sent: true, refused: false });
   }
 
   #giveUp(request: PendingRequest, reason: string): void {
@@ -340,12 +361,6 @@ function unsent(error: HostError): Settled {
   return { ok: false, error, sent: false, refused: false };
 }
 
-const MALFORMED_TEXT: Readonly<Record<MalformedReason, string>> = Object.freeze({
-  not_json: "text that is no JSON",
-  not_rpc: "JSON that is no JSON-RPC message",
-  too_large: "a frame over the size limit",
-  too_deep: "JSON nested too deeply",
-  too_many_nodes: "JSON with too many values",
-  envelope: "a message with a broken envelope",
-  id: "a message with an unusable id",
-});
+function isFiniteNumber(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}

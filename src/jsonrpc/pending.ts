@@ -39,16 +39,19 @@ const TICK_MS = 250;
 export class PendingTable {
   readonly #clock: Clock;
   readonly #onExpired: (request: PendingRequest) => void;
-  readonly #onIdle: () => void;
+  readonly #onLook: () => void;
   readonly #requests = new Map<number, PendingRequest>();
   #timer: Timer | undefined;
   #due = Infinity;
 
-  /** `onExpired` gets each request whose deadline has passed, already removed. `onIdle` runs at a look that found none. */
-  constructor(clock: Clock, onExpired: (request: PendingRequest) => void, onIdle: () => void) {
+  /**
+   * `onExpired` gets each request whose deadline has passed, already removed. `onLook` runs after each look: while
+   * requests wait, and once more soon after the last.
+   */
+  constructor(clock: Clock, onExpired: (request: PendingRequest) => void, onLook: () => void) {
     this.#clock = clock;
     this.#onExpired = onExpired;
-    this.#onIdle = onIdle;
+    this.#onLook = onLook;
   }
 
   get size(): number {
@@ -106,8 +109,7 @@ export class PendingTable {
         this.#onExpired(request);
       } else if (request.deadline < nearest) nearest = request.deadline;
     }
-    if (this.#requests.size > 0) {
-      if (nearest < this.#due) this.#arm(nearest);
-    } else this.#onIdle();
+    if (this.#requests.size > 0 && nearest < this.#due) this.#arm(nearest);
+    this.#onLook();
   }
 }

@@ -29,7 +29,7 @@ export function untilAborted<T>(promise: Promise<T>, action: string, signal: Abo
  */
 export class SignalWatch<K> {
   readonly #onAbort: (key: K, signal: AbortSignal) => void;
-  readonly #entries = new Map<AbortSignal, { keys: Set<K>; listener: () => void; idle: boolean }>();
+  readonly #entries = new Map<AbortSignal, { readonly keys: Set<K>; readonly listener: () => void }>();
 
   constructor(onAbort: (key: K, signal: AbortSignal) => void) {
     this.#onAbort = onAbort;
@@ -48,11 +48,10 @@ export class SignalWatch<K> {
         this.#entries.delete(signal);
         for (const each of keys) this.#onAbort(each, signal);
       };
-      entry = { keys, listener, idle: false };
+      entry = { keys, listener };
       this.#entries.set(signal, entry);
       signal.addEventListener("abort", listener, { once: true });
     }
-    entry.idle = false;
     entry.keys.add(key);
   }
 
@@ -60,13 +59,12 @@ export class SignalWatch<K> {
     this.#entries.get(signal)?.keys.delete(key);
   }
 
-  /** Drops listeners of signals that no call has used since the last sweep. */
+  /**
+   * Drops the listeners of signals that no call uses. Call it now and then, also while calls go on: it is what keeps
+   * signals that live for one call only from piling up.
+   */
   sweep(): void {
-    for (const [signal, entry] of this.#entries) {
-      if (entry.keys.size > 0) continue;
-      if (entry.idle) this.#drop(signal, entry);
-      else entry.idle = true;
-    }
+    for (const [signal, entry] of this.#entries) if (entry.keys.size === 0) this.#drop(signal, entry);
   }
 
   clear(): void {

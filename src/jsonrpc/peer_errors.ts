@@ -1,0 +1,59 @@
+import { HostError } from "../kernel/errors.ts";
+import { isUnread, type MalformedReason } from "./message.ts";
+import type { PendingRequest } from "./pending.ts";
+
+/** The error of everything that a connection of ours was closed over. */
+export function closedHere(): HostError {
+  return new HostError("ERR_CLOSED", "Connection was closed by this side");
+}
+
+export function notOpen(method: string): HostError {
+  return new HostError("ERR_CLOSED", `Cannot send ${method}: the connection is not open`);
+}
+
+export function notJson(method: string, cause: unknown): HostError {
+  return new HostError("ERR_INVALID_ARGUMENTS", `Cannot send ${method}: its parameters are no JSON object`, { cause });
+}
+
+export function timedOut({ method, timeoutMs, deadline, hardDeadline }: PendingRequest): HostError {
+  const total = deadline >= hardDeadline;
+  const found = total ? "its total time ran out" : `no answer and no progress within ${timeoutMs} ms`;
+  return new HostError("ERR_TIMEOUT", `Request ${method} timed out: ${found}`, { facts: { method, timeoutMs, total } });
+}
+
+export function cancelledByServer(reason: unknown): HostError {
+  const why = typeof reason === "string" ? `: ${reason.slice(0, 200)}` : "";
+  return new HostError("ERR_CANCELLED", `Request was cancelled by the server${why}`, { facts: { by: "server" } });
+}
+
+export function progressFailed(method: string, cause: unknown): HostError {
+  return new HostError("ERR_CANCELLED", `Request ${method} was given up: its onProgress threw`, {
+    cause,
+    facts: { by: "onProgress" },
+  });
+}
+
+export function tooManyQuestions(limit: number, windowMs: number): HostError {
+  const found = `found over ${limit} requests of its own in ${windowMs} ms`;
+  return new HostError("ERR_PROTOCOL", `Connection to the server was given up: ${found}`);
+}
+
+/** What a request fails with when its answer is of no use. */
+export function unusable(method: string, reason: MalformedReason): HostError {
+  return new HostError(
+    isUnread(reason) ? "ERR_FRAME_TOO_LARGE" : "ERR_PROTOCOL",
+    `Cannot use the answer to ${method}: found ${FOUND[reason]}, wanted one JSON-RPC response`,
+    { facts: { malformed: reason } },
+  );
+}
+
+const FOUND: Readonly<Record<MalformedReason, string>> = Object.freeze({
+  not_json: "text that is no JSON",
+  not_rpc: "JSON that is no JSON-RPC message",
+  too_large: "a frame over the size limit",
+  too_deep: "JSON nested too deeply",
+  too_many_nodes: "JSON with too many values",
+  envelope: "a message with a broken envelope",
+  id: "a message with an unusable id",
+  batch: "an array of messages",
+});
