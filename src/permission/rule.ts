@@ -40,7 +40,9 @@ export const DEFAULT_DECISIONS: Readonly<Record<Risk, Decision>> = Object.freeze
 
 const MAX_RULES = 10_000;
 const RISK_NAMES = Object.keys(DEFAULT_DECISIONS) as Risk[];
-const risk = v.picklist(RISK_NAMES, `one of ${RISK_NAMES.join(", ")}`);
+const ONE_OF = `one of ${RISK_NAMES.join(", ")}`;
+const SOME_OF = `${ONE_OF}, or a list of them`;
+const risk = v.picklist(RISK_NAMES, ONE_OF);
 const pattern = v.pipe(
   v.string("a string"),
   v.nonEmpty("a string that is not empty"),
@@ -51,9 +53,7 @@ const pattern = v.pipe(
 export const ruleSchema: v.GenericSchema<unknown, Rule> = v.strictObject({
   tool: v.exactOptional(pattern),
   server: v.exactOptional(pattern),
-  risk: v.exactOptional(
-    v.union([risk, v.pipe(v.array(risk), v.nonEmpty())], `one of ${RISK_NAMES.join(", ")}, or a list of them`),
-  ),
+  risk: v.exactOptional(v.union([risk, v.pipe(v.array(risk), v.nonEmpty(SOME_OF))], SOME_OF)),
   source: v.exactOptional(pattern),
   session: v.exactOptional(pattern),
   decision: v.picklist(["allow", "ask", "deny"], "allow, ask or deny"),
