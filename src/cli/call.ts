@@ -1,0 +1,76 @@
+import { HostError } from "../kernel/errors.ts";
+import { randomIds } from "../kernel/ids.ts";
+import { EXIT } from "./exit_codes.ts";
+import type { CallOutcome } from "./host_port.ts";
+import { type CommandContext, type HostOptions, openConfigured } from "./open_host.ts";
+import { plain, safeJson } from "./safe_text.ts";
+
+/** `portcullis call <tool> [json]`: one call through the gate. */
+export async function call(
+  context: CommandContext,
+  tool: string,
+  json: string | undefined,
+  options: HostOptions & { readonly json: boolean },
+): Promise<number> {
+  const { printer, terminal, stopped } = context;
+  const args = parseArguments(json);
+  const { host } = await openConfigured(context, options);
+  try {
+    const session = await host.session({ id: randomIds.next("cli") });
+    const outcome = await session.tool(tool, args, {
+      signal: stopped,
+      onAsk: terminal.choose === undefined ? "deny" : "wait",
+    });
+    if (options.json) await printer.line(safeJson(outcome, 2));
+    else {
+      if (outcome.output !== "") await printer.line(plain(outcome.output));
+      if (exitCodeOf(outcome) !== EXIT.ok) await printer.error(describeOutcome(outcome));
+    }
+    return exitCodeOf(outcome);
+  } finally {
+    await host.close();
+  }
+}
+
+/** The arguments of a call. Throws `ERR_INVALID_ARGUMENTS` unless the text is a JSON object. */
+export function parseArguments(json: string | undefined): Readonly<Record<string, unknown>> {
+  if (json === undefined) return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (cause) {
+    throw new HostError(
+      "ERR_INVALID_ARGUMENTS",
+      `Cannot read the arguments: found no JSON, wanted an object such as {"a": 1}`,
+      {
+        cause,
+      },
+    );
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new HostError(
+    "ERR_INVALID_ARGUMENTS",
+    `Cannot read the arguments: found other JSON, wanted an object such as {"a": 1}`,
+  );
+}
+
+/** What became of a call, in words. */
+export function describeOutcome(outcome: CallOutcome): string {
+  const { status, isError, error } = outcome;
+  if (status === "completed") return isError ? "the tool reports a failure" : "completed";
+  const reason = error?.reason ?? error?.code;
+  return `${status}${reason === undefined ? "" : ` (${reason})`}${error === undefined ? "" : `: ${error.message}`}`;
+}
+
+/** Reasons of a call that never had a server to go to. */
+const NOT_STARTED = new Set(
+  ["mcp_server_not_connected", "mcp_server_permanently_failed", "mcp_server_pending", "auth_required"],
+);
+const USAGE = new Set(["ERR_TOOL_NOT_FOUND", "ERR_TOOL_AMBIGUOUS"]);
+
+export function exitCodeOf({ status, isError, error }: CallOutcome): number {
+  if (status === "completed") return isError ? EXIT.failed : EXIT.ok;
+  if (status === "denied" || status === "pending") return EXIT.denied;
+  if (error !== undefined && USAGE.has(error.code)) return EXIT.usage;
+  return error?.reason !== undefined && NOT_STARTED.has(error.reason) ? EXIT.notStarted : EXIT.failed;
+}

@@ -1,0 +1,90 @@
+import { loadConfig, type LoadedConfig } from "../config/load.ts";
+import { fileLog } from "../events/file_store.ts";
+import { memoryLog } from "../events/memory_store.ts";
+import { untilAborted } from "../kernel/abort.ts";
+import { askOnTerminal } from "./approve.ts";
+import { EXIT } from "./exit_codes.ts";
+import { besideFile, filesOf, readTextFile } from "./files.ts";
+import type { CliHost, OpenHost, ServerRow } from "./host_port.ts";
+import type { Printer } from "./printer.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Ends a command whose reason has already been printed. */
+export class Exit extends Error {
+  override readonly name: string = "Exit";
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super(`exit ${exitCode}`);
+    this.exitCode = exitCode;
+  }
+}
+
+/** What every command that starts servers needs. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  readonly printer: Printer;
+  readonly openHost: OpenHost;
+  /** Fires when the person wants the program to end: by a signal, or by leaving a question. */
+  readonly stopped: AbortSignal;
+  readonly stop: () => void;
+}
+
+export interface HostOptions {
+  /** Path of the configuration file. */
+  readonly config: string;
+  /** Directory of the log; absent: kept in memory. */
+  readonly log?: string | undefined;
+}
+
+/** A host whose servers have started, or failed to. */
+export interface OpenedHost {
+  readonly host: CliHost;
+  /** The least bad exit code that is still honest: something of the configuration was left out, or did not start. */
+  readonly exitCode: number;
+}
+
+/**
+ * Opens a host on a configuration file and waits until each server is ready or has failed; prints what was wrong with
+ * each. Throws {@link Exit} when nothing can be started. The caller closes the host.
+ */
+export async function openConfigured(context: CommandContext, options: HostOptions): Promise<OpenedHost> {
+  const { terminal, printer, stopped } = context;
+  const config = await readConfig(options.config, terminal);
+  await printer.problems([...config.problems, ...config.warnings]);
+  if (config.problems.some(({ severity }) => severity === "fatal")) throw new Exit(EXIT.usage);
+  const host = await context.openHost({
+    runtime: terminal.runtime,
+    servers: config.servers,
+    ...(config.permission === undefined ? {} : { permission: config.permission }),
+    secrets: config.expandedSecrets,
+    log: options.log === undefined ? memoryLog() : fileLog(options.log),
+    ...(terminal.choose === undefined ? {} : { approve: askOnTerminal(terminal.choose, context.stop) }),
+  });
+  try {
+    await untilAborted(host.ready(), "Waiting for the servers", stopped);
+    const failed = host.globalMcpStatus().filter(isFailed);
+    for (const server of failed) await printer.error(describeFailure(server, config));
+    return { host, exitCode: config.problems.length > 0 ? EXIT.usage : failed.length > 0 ? EXIT.notStarted : EXIT.ok };
+  } catch (error) {
+    await host.close();
+    throw error;
+  }
+}
+
+async function readConfig(path: string, terminal: Terminal): Promise<LoadedConfig> {
+  return await loadConfig({
+    text: await readTextFile(terminal, path, "the configuration"),
+    file: path,
+    env: terminal.runtime.environment(),
+    readFile: (name) => filesOf(terminal).readText(besideFile(terminal, path, name)),
+  });
+}
+
+function isFailed({ state }: ServerRow): boolean {
+  return state !== "ready" && state !== "disabled";
+}
+
+function describeFailure({ name, state, error }: ServerRow, config: LoadedConfig): string {
+  return `${config.placeOf(name)}: mcpServers.${name}: ${error ?? `is ${state}, wanted ready`}`;
+}

@@ -1,0 +1,42 @@
+import type { ConfigProblem } from "../config/problem.ts";
+import { type Colours, coloursFor } from "./colours.ts";
+import { plain } from "./safe_text.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Writes what people read. Whatever is passed in may hold text of others; what comes out is safe on a terminal. */
+export class Printer {
+  readonly colours: Colours;
+  readonly #errorColours: Colours;
+  readonly #terminal: Terminal;
+
+  constructor(terminal: Terminal) {
+    const env = terminal.runtime.environment();
+    this.#terminal = terminal;
+    this.colours = coloursFor(terminal.out.isTerminal, env);
+    this.#errorColours = coloursFor(terminal.err.isTerminal, env);
+  }
+
+  /** Width of the output; absent where it is no terminal, so that nothing is cut that goes into a file. */
+  get columns(): number | undefined {
+    return this.#terminal.out.isTerminal ? this.#terminal.out.columns : undefined;
+  }
+
+  /** One or more lines of output. The text must be safe already: it may hold colours. */
+  async line(text = ""): Promise<void> {
+    await this.#terminal.out.write(`${text}\n`);
+  }
+
+  async error(message: string): Promise<void> {
+    await this.#terminal.err.write(`${this.#errorColours.red("error:")} ${plain(message)}\n`);
+  }
+
+  async warning(message: string): Promise<void> {
+    await this.#terminal.err.write(`${this.#errorColours.yellow("warning:")} ${plain(message)}\n`);
+  }
+
+  async problems(problems: readonly ConfigProblem[]): Promise<void> {
+    for (const { severity, message } of problems) {
+      await (severity === "warning" ? this.warning(message) : this.error(message));
+    }
+  }
+}
