@@ -93,6 +93,11 @@ export class Supervisor implements Server, LifeOwner {
     return this.#stopped !== undefined;
   }
 
+  /** Settles with the latest start, as `restart` does; at once where none was made. */
+  get latestStart(): Promise<void> {
+    return this.#life?.latestStart ?? Promise.resolve();
+  }
+
   /** Starts it in the background and keeps it up, unless it is disabled or was started before. */
   supervise(): void {
     if (this.#state === "not_started") this.#begin(false);
@@ -129,15 +134,18 @@ export class Supervisor implements Server, LifeOwner {
     return this.#stopped;
   }
 
-  /** Lets go of the connection if no call uses it and none has for `thresholdMs`. The catalog stays. */
-  disconnectIfIdle(thresholdMs: number): boolean {
+  /**
+   * Lets go of the connection if no call uses it and none has for `thresholdMs`; the catalog stays. The promise resolves
+   * once nothing of the connection is left; `undefined` where it is kept.
+   */
+  disconnectIfIdle(thresholdMs: number): Promise<void> | undefined {
     const connection = this.#life?.connection;
-    if (connection === undefined || connection.inFlight > 0) return false;
+    if (connection === undefined || connection.inFlight > 0) return undefined;
     const idleMs = this.#context.clock.now() - (this.#activeAt ?? -Infinity);
-    if (idleMs < thresholdMs) return false;
-    this.#endLife({ reason: "mcp_server_not_connected" }, () => idleDisconnectedEvent(this.name, idleMs));
+    if (idleMs < thresholdMs) return undefined;
+    const gone = this.#endLife({ reason: "mcp_server_not_connected" }, () => idleDisconnectedEvent(this.name, idleMs));
     this.#enter("idle_disconnected");
-    return true;
+    return gone;
   }
 
   /** Counts as activity of a server that is connected. */
@@ -252,7 +260,7 @@ export class Supervisor implements Server, LifeOwner {
 
   #watchIdle(idleMs: number, delayMs: number): void {
     this.#idleTimer = this.#context.clock.after(delayMs, () => {
-      if (this.disconnectIfIdle(idleMs)) return;
+      if (this.disconnectIfIdle(idleMs) !== undefined) return;
       const idleFor = this.inFlight > 0 ? 0 : this.#context.clock.now() - (this.#activeAt ?? 0);
       this.#watchIdle(idleMs, Math.max(1, idleMs - idleFor));
     });
