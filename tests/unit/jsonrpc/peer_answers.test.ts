@@ -97,6 +97,17 @@ describe("answer", () => {
     expect(stage.warnings).toEqual(["duplicate_id"]);
   });
 
+  test("tells how often its request was sent again, and nothing where it was not", async () => {
+    const stage = createStage(new FakeClock());
+    const asked = [stage.ask(), stage.ask(), stage.ask()];
+    for (const id of [1, 1, 2, 77]) stage.peer.onResent(id);
+    stage.answer(1);
+    stage.hear({ kind: "error", id: 2, error: { code: 1, message: "" } });
+    stage.answer(3);
+    await settle();
+    expect(asked.map(({ outcome }) => outcome?.resends)).toEqual([2, 1, undefined]);
+  });
+
   test("after the end settles nothing and does not throw", async () => {
     const stage = createStage(new FakeClock());
     const asked = stage.ask();

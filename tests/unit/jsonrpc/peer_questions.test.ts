@@ -148,7 +148,7 @@ describe("question of the server", () => {
     async (answered) => {
       const { clock, stage } = answering();
       if (!answered) stage.peer.answerer = undefined;
-      stage.transport.onClose = () => stage.peer.onClosed({ reason: "closed" }, new Set());
+      stage.transport.onClose = () => stage.peer.onClosed({ reason: "closed", stderrTail: "why" }, new Set());
       const asked = stage.ask();
       for (let id = 1; id <= 1000; id++) {
         question(stage, id, "sampling/createMessage");
@@ -159,7 +159,11 @@ describe("question of the server", () => {
       for (let id = 1001; id <= 3000; id++) question(stage, id, "sampling/createMessage");
       await settle();
       expect(stage.ends).toHaveLength(1);
-      expect(stage.ends[0]).toMatchObject({ reason: "flood", error: { code: "ERR_PROTOCOL" } });
+      expect(stage.ends[0]).toMatchObject({
+        reason: "flood",
+        error: { code: "ERR_PROTOCOL" },
+        stderrTail: "why",
+      });
       expect(asked.outcome).toMatchObject({ ok: false, sent: true, error: { code: "ERR_PROTOCOL" } });
       expect(stage.transport.sent).toHaveLength(length);
       expect(stage.warnings.filter((kind) => kind === "flood")).toHaveLength(1);

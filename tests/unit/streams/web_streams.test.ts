@@ -11,11 +11,11 @@ function source(
   open = false,
 ): ReadableStream<Uint8Array<ArrayBuffer>> & { cancelled?: unknown } {
   const stream: ReadableStream<Uint8Array<ArrayBuffer>> & { cancelled?: unknown } = new ReadableStream({
-    pull(controller) {
+    async pull(controller) {
       const next = chunks.shift();
       if (next !== undefined) controller.enqueue(next);
-      else if (!open) controller.close();
-      else return new Promise<void>(() => {/* a source that has stalled */});
+      else if (open) await new Promise<void>(() => {/* a source that has stalled */});
+      else controller.close();
     },
     cancel(reason) {
       stream.cancelled = reason;
