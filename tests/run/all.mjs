@@ -23,7 +23,7 @@ const suites = [
 
 /** Runs one suite and reports it as a row. A runtime that cannot be started is a failure. */
 async function runSuite({ name, program, before, args, version = program }) {
-  const found = versionOf([version, "--version"]);
+  const found = versionOf(version);
   console.log(`\n== ${name} ${found ?? "(missing)"}`);
   if (found === undefined) {
     return {

@@ -54,10 +54,10 @@ export async function runChild([program, ...args], { cwd, env = {}, timeoutMs = 
   return { code, timedOut, left: left.length, output, seconds: (performance.now() - started) / 1000 };
 }
 
-/** The first line that a program prints when asked for its version, or undefined when it cannot be started. */
-export function versionOf([program, ...args]) {
-  const { status, stdout } = spawnSync(program, args, { encoding: "utf8", timeout: 30_000 });
-  return status === 0 ? stdout.split("\n")[0].trim() : undefined;
+/** The version that a program says it has, or undefined when it cannot be started or names none. */
+export function versionOf(program) {
+  const { status, stdout } = spawnSync(program, ["--version"], { encoding: "utf8", timeout: 30_000 });
+  return status === 0 ? /\d[\w.-]*/.exec(stdout)?.[0] : undefined;
 }
 
 /** What is still there after two seconds of grace; workers of a test runner end a moment after it. */

@@ -48,7 +48,7 @@ export function noMachinePaths(folders: readonly string[]): (file: SourceText) =
   const here = folders.map((folder) => folder.replace(/[.+?^${}()|[\]\\]/g, "\\$&")).join("|");
   const own = here === "" ? "" : `(?<![\\w.~-])(?:${here})(?:/|(?![\\w.-]))|`;
   const home =
-    "(?<![\\w.~-])/(?:home|Users)/(?!(?:me|you|user|someone|alice|bob|ada|dev)\\b)[a-z]\\w*|[A-Z]:\\\\+Users\\\\+(?!(?:me|you|user|ada)\\b)\\w+";
+    "(?<![\\w.~-])/(?:home|Users)/(?!(?:me|you|user|someone|somebody|nobody|alice|bob|ada|dev)\\b)[a-z]\\w*|[A-Z]:\\\\+Users\\\\+(?!(?:me|you|user|ada)\\b)\\w+";
   const pattern = new RegExp(own + home);
   return (file) => byLine(file, pattern, (found) => `names the machine's path ${found}`);
 }

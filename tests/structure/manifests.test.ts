@@ -23,8 +23,9 @@ describe("manifests", () => {
     expect(compareManifests(node, deno, exists)).toEqual([]);
   });
 
-  it("manifest pins every version", () => {
+  it("manifests pin every version", () => {
     expect(unpinned(node)).toEqual([]);
+    expect(unpinned(read("tests/servers/package.json"))).toEqual([]);
   });
 
   it("manifest declares what the product imports", () => {
@@ -36,7 +37,8 @@ describe("manifests", () => {
   });
 
   it("lock files name no source of packages and have every sum", () => {
-    expect(lockFaults(read<LockFile>("package-lock.json"), node)).toEqual([]);
+    expect(lockFaults(read("package-lock.json"), node)).toEqual([]);
+    expect(lockFaults(read("tests/servers/package-lock.json"), read("tests/servers/package.json"))).toEqual([]);
   });
 
   it("commands of the package start with the line that finds Node", () => {

@@ -85,7 +85,7 @@ export function brokenScripts(node: NodeManifest, exists: (path: string) => bool
 }
 
 /** What a lock file must not say: where packages came from, or a package without its sum. */
-export function lockFaults(lock: LockFile, node: NodeManifest): string[] {
+export function lockFaults(lock: LockFile, node: Pick<NodeManifest, "name" | "version">): string[] {
   const found: string[] = [];
   if (lock.name !== node.name || lock.version !== node.version) found.push(`lock is for ${lock.name} ${lock.version}`);
   for (const [path, entry] of Object.entries(lock.packages)) {
