@@ -84,7 +84,7 @@ export async function checkPublishing(report) {
     for (const command of Object.keys(manifest.bin ?? {})) {
       await run(
         `installed command ${command} starts`,
-        [join(user, "node_modules", ".bin", command), "--version"],
+        [join(user, "node_modules", ".bin", command), "--help"],
         user,
       );
     }
