@@ -2,8 +2,7 @@ import { HostError } from "../kernel/errors.ts";
 import type { FileHandle, FileSystem } from "../kernel/runtime.ts";
 import { PRIVATE_DIRECTORY, PRIVATE_FILE, removeIfThere, writeAll } from "../store/small_files.ts";
 import { remember } from "./file_reader.ts";
-import { forEachLine } from "./lines_of_file.ts";
-import { checkVersion, corrupt, makeHeader, type Position, readHeader, scanRecords, segmentName } from "./segment.ts";
+import { checkVersion, corrupt, makeHeader, type Position, readBegin, scanRecords, segmentName } from "./segment.ts";
 import type { TornTail } from "./store.ts";
 
 /** A stream's file, whole and ready to be appended to. */
@@ -39,14 +38,15 @@ export async function openStreamFile(options: OpenFileOptions): Promise<OpenedFi
   await files.makeDirectory(directory, PRIVATE_DIRECTORY);
   const file = await files.open(path, "append", PRIVATE_FILE);
   try {
-    const begin = await readBegin(file, path, options);
+    const begin = await readBegin(file, stream, path);
     if (begin === undefined) {
       const torn = await cutTail(options, file, path, 0);
       const end = await writeHeader(options, file);
       return { file, end, places: [end], ...(torn === undefined ? undefined : { torn }) };
     }
-    const places: Position[] = [begin];
-    const scan = await scanRecords(file, stream, begin, {
+    checkLevel(begin.header.level, path, options);
+    const places: Position[] = [begin.end];
+    const scan = await scanRecords(file, stream, begin.end, {
       visit(event, after) {
         checkVersion(event);
         remember(places, after);
@@ -62,29 +62,12 @@ export async function openStreamFile(options: OpenFileOptions): Promise<OpenedFi
   }
 }
 
-/** The place behind the header; `undefined` when there is none, and nothing behind it either. */
-async function readBegin(file: FileHandle, path: string, options: OpenFileOptions): Promise<Position | undefined> {
-  let begin: ReturnType<typeof readHeader>;
-  let isUnfinished = true;
-  await forEachLine(file, 0, Infinity, (line, isWhole) => {
-    begin = isWhole ? readHeader(line) : undefined;
-    isUnfinished = !isWhole;
-    return false;
-  });
-  const { stream, level } = options;
-  if (begin === undefined) {
-    // An unfinished first line is a header that its writer never came to trust.
-    if (isUnfinished) return undefined;
-    throw corrupt(stream, path, { offset: 0, seq: 0, epoch: 0, crc: 0 });
-  }
-  if (begin.header.stream !== stream || begin.header.firstSeq !== 1) {
-    throw corrupt(stream, path, { offset: 0, seq: 0, epoch: 0, crc: 0 });
-  }
-  if (begin.header.level === level) return begin.end;
+function checkLevel(found: "durable" | "none", path: string, { stream, level }: OpenFileOptions): void {
+  if (found === level) return;
   throw new HostError(
     "ERR_CONFIG",
-    `Cannot open stream "${stream}": its file was written at level ${begin.header.level}, wanted ${level}; use that level, or another directory`,
-    { facts: { stream, file: path, found: begin.header.level, wanted: level } },
+    `Cannot open stream "${stream}": its file was written at level ${found}, wanted ${level}; use that level, or another directory`,
+    { facts: { stream, file: path, found, wanted: level } },
   );
 }
 

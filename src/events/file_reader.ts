@@ -1,8 +1,7 @@
 import type { FileHandle, FileSystem } from "../kernel/runtime.ts";
 import { unlessMissing } from "../store/small_files.ts";
 import type { HostEvent } from "./event.ts";
-import { forEachLine } from "./lines_of_file.ts";
-import { corrupt, type Position, readHeader, type ScanEnd, scanRecords } from "./segment.ts";
+import { corrupt, type Position, readBegin, type ScanEnd, scanRecords } from "./segment.ts";
 import type { StreamHead } from "./store.ts";
 
 /** A place is remembered for about this many bytes, so that a reader need not begin at the beginning. */
@@ -81,8 +80,13 @@ export class FileReader {
     // Another process may cut off what it failed to write while we read it, so damage is believed at the second look.
     for (let look = 1;; look++) {
       const places = this.#places;
-      const from = await placeBefore(file, places, delivered);
-      if (from === undefined) return undefined;
+      if (places.length === 0) {
+        const begin = await readBegin(file, this.#stream, this.#path);
+        if (begin === undefined) return undefined;
+        // Another read may have got here first and gone on.
+        if (places.length === 0) places.push(begin.end);
+      }
+      const from = placeBefore(places, delivered);
       const own = this.#acknowledged;
       const end = await scanRecords(file, this.#stream, from, {
         ...(own === undefined ? undefined : { end: own.offset }),
@@ -100,25 +104,15 @@ export class FileReader {
   }
 }
 
-/** The last known place whose event is not behind `after`; `undefined` in a file without a header. */
-async function placeBefore(file: FileHandle, places: Position[], after: number): Promise<Position | undefined> {
-  if (places.length === 0) {
-    let begin: Position | undefined;
-    await forEachLine(file, 0, Infinity, (line, isWhole) => {
-      begin = isWhole ? readHeader(line)?.end : undefined;
-      return false;
-    });
-    // Its writer has only just created the file, or never finished.
-    if (begin === undefined) return undefined;
-    if (places.length === 0) places.push(begin);
-  }
+/** The last known place whose event is not behind `after`. The first one always is. */
+function placeBefore(places: readonly Position[], after: number): Position {
   let low = 0;
   for (let high = places.length - 1; low < high;) {
     const middle = (low + high + 1) >> 1;
     if (places[middle]!.seq <= after) low = middle;
     else high = middle - 1;
   }
-  return places[low];
+  return places[low]!;
 }
 
 /** Adds a place to the sparse index unless one is near. */

@@ -17,7 +17,7 @@ export interface FollowOptions {
   readonly hub: () => StreamHub;
   readonly signal?: AbortSignal;
   /** Called when the follower has ended, perhaps more than once. */
-  readonly onEnd: () => void;
+  readonly onEnd: (follower: Follower) => void;
 }
 
 /**
@@ -34,7 +34,7 @@ export class Follower implements AsyncIterableIterator<HostEvent> {
   constructor(options: FollowOptions) {
     this.#options = options;
     this.#events = this.#follow();
-    if (options.signal?.aborted) this.#stop();
+    if (options.signal?.aborted) this.#stopped.abort();
     else options.signal?.addEventListener("abort", this.#stop);
   }
 
@@ -63,7 +63,7 @@ export class Follower implements AsyncIterableIterator<HostEvent> {
     this.#stopped.abort();
     this.#queue?.end();
     // A generator that was never started does not run its `finally`.
-    this.#options.onEnd();
+    this.#options.onEnd(this);
   };
 
   async *#follow(): AsyncGenerator<HostEvent, undefined> {

@@ -115,14 +115,14 @@ class Log implements EventLog {
     this.#checkOpen();
     return {
       [Symbol.asyncIterator]: () => {
-        const follower: Follower = new Follower({
+        const follower = new Follower({
           stream,
           after,
           capacity: this.#capacity,
           store: this.#options.store,
           hub: () => this.#hub(stream),
           ...(signal === undefined ? undefined : { signal }),
-          onEnd: () => this.#followers.delete(follower),
+          onEnd: (ended) => this.#followers.delete(ended),
         });
         this.#followers.add(follower);
         if (this.#closing !== undefined) follower.close();

@@ -209,5 +209,5 @@ export const eventSchema: v.GenericSchema<unknown, HostEvent> = v.looseObject({
   turnId: v.exactOptional(text),
   cause: v.exactOptional(v.looseObject({ stream: text, seq: count })),
   type: text,
-  payload: v.record(v.string(), v.unknown()),
+  payload: v.pipe(v.unknown(), v.check((payload) => !Array.isArray(payload)), v.record(v.string(), v.unknown())),
 });

@@ -49,8 +49,30 @@ export function makeHeader(header: SegmentHeader): { readonly bytes: Uint8Array;
   return { bytes: block.bytes(), end: { offset: block.length, seq: firstSeq - 1, epoch: 0, crc: block.crc } };
 }
 
-/** Reads a header line; `undefined` when it is damaged. Throws `ERR_LOG_VERSION` for a later format. */
-export function readHeader(line: Uint8Array): { readonly header: SegmentHeader; readonly end: Position } | undefined {
+/** The beginning of a file: its header, and the place behind it. */
+export interface SegmentBegin {
+  readonly header: SegmentHeader;
+  readonly end: Position;
+}
+
+/**
+ * Reads the header of a stream's file. `undefined` where there is none yet: the first line is not finished, and its
+ * writer never came to trust it. Throws `ERR_LOG_CORRUPT` for one that is damaged or another stream's, and
+ * `ERR_LOG_VERSION` for a later format.
+ */
+export async function readBegin(file: FileHandle, stream: string, path: string): Promise<SegmentBegin | undefined> {
+  let begin: SegmentBegin | undefined;
+  let isWhole = false;
+  await forEachLine(file, 0, Infinity, (line, isWholeLine) => {
+    isWhole = isWholeLine;
+    begin = isWhole ? readHeader(line) : undefined;
+    return false;
+  });
+  if (isWhole && begin?.header.stream !== stream) throw corrupt(stream, path, { offset: 0, seq: 0, epoch: 0, crc: 0 });
+  return begin;
+}
+
+function readHeader(line: Uint8Array): SegmentBegin | undefined {
   const crc = checkFrame(line, 0);
   if (crc === undefined) return undefined;
   const parsed = v.safeParse(headerSchema, frameValue(line));
