@@ -129,14 +129,14 @@ class RecordDesk implements Desk {
       ...this.#decision(ask, decision, actor, reason),
       ...(scope === "session" || scope === "once" ? { scope } : {}),
     };
-    const winner = await this.#records.decide(own);
-    this.#settle(requestId, winner);
-    if (isExpired || !isSame(winner, own)) {
-      const facts = { requestId, decision: winner.decision, actor: winner.actor };
-      const found = `${winner.actor} decided ${winner.decision} before`;
+    const held = await this.#records.decide(own);
+    this.#settle(requestId, held.decision);
+    if (isExpired || !held.isOwn) {
+      const facts = { requestId, decision: held.decision.decision, actor: held.decision.actor };
+      const found = `${facts.actor} decided ${facts.decision} before`;
       throw new HostError("ERR_ALREADY_DECIDED", `Cannot decide an ask: ${found}`, { facts });
     }
-    return winner;
+    return own;
   }
 
   end(requestId: string, actor: "host" | "timeout", reason: string): void {
@@ -144,7 +144,9 @@ class RecordDesk implements Desk {
     if (open === undefined) return;
     const own = this.#decision(open.ask, "deny", actor, reason);
     // A store that does not answer must not keep anybody waiting, and nothing runs because of a deny.
-    this.#records.decide(own).catch(() => own).then((winner) => this.#settle(requestId, winner));
+    this.#records.decide(own).catch(() => ({ decision: own })).then(({ decision }) =>
+      this.#settle(requestId, decision)
+    );
   }
 
   async list(session?: string): Promise<readonly DeskAsk[]> {
@@ -235,9 +237,4 @@ function unknownAsk(): HostError {
 
 function closed(action: string): HostError {
   return new HostError("ERR_CLOSED", `Cannot ${action}: the desk is closed`);
-}
-
-function isSame(a: DeskDecision, b: DeskDecision): boolean {
-  return a.decision === b.decision && a.actor === b.actor && a.scope === b.scope && a.reason === b.reason &&
-    a.decidedAt === b.decidedAt;
 }

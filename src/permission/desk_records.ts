@@ -1,3 +1,4 @@
+import { canonicalJson } from "../kernel/canonical.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { KeyValue } from "../store/key_value.ts";
@@ -40,18 +41,20 @@ export class DeskRecords {
   }
 
   /** Stores a decision if there is none, and returns the one that holds. */
-  async decide(own: DeskDecision): Promise<DeskDecision> {
+  async decide(own: DeskDecision): Promise<{ readonly decision: DeskDecision; readonly isOwn: boolean }> {
     let failure: unknown;
     try {
-      if (await this.#inTime(this.#kv.putIfAbsent(DECISIONS + own.requestId, encodeDecision(own)))) return own;
+      const isStored = await this.#inTime(this.#kv.putIfAbsent(DECISIONS + own.requestId, encodeDecision(own)));
+      if (isStored) return { decision: own, isOwn: true };
     } catch (error) {
-      // It may have been stored all the same; what is there tells.
       failure = error;
     }
-    const stored = await this.decision(own.requestId);
-    if (stored !== undefined) return stored;
-    throw failure ??
-      new HostError("ERR_ALREADY_DECIDED", "Cannot decide an ask: its decision is there and cannot be read");
+    const decision = await this.decision(own.requestId);
+    if (decision === undefined) {
+      throw failure ?? new HostError("ERR_ALREADY_DECIDED", "Cannot decide an ask: its decision cannot be read");
+    }
+    // A write that failed may have happened all the same: then what is there is what was to be written.
+    return { decision, isOwn: failure !== undefined && canonicalJson(decision) === canonicalJson(own) };
   }
 
   /** Every ask of the store, open or not, page by page. */
