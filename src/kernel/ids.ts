@@ -6,13 +6,22 @@ export interface Ids {
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
+/** Characters of an identifier, 5 random bits each. */
+const LENGTH = 26;
+/** Random bytes are drawn for many identifiers at once: a call to the system costs more than a gated call. */
+const pool = new Uint8Array(LENGTH * 64);
+let used = pool.length;
+
 /** Identifiers of 130 random bits in lower-case base 32, from `crypto.getRandomValues`. */
 export const randomIds: Ids = Object.freeze({
   next(prefix: string): string {
-    const bytes = crypto.getRandomValues(new Uint8Array(26));
-    let text = "";
-    for (const byte of bytes) text += ALPHABET[byte & 31];
-    return `${prefix}_${text}`;
+    if (used === pool.length) {
+      crypto.getRandomValues(pool);
+      used = 0;
+    }
+    let text = `${prefix}_`;
+    for (const end = used + LENGTH; used < end; used++) text += ALPHABET[pool[used]! & 31];
+    return text;
   },
 });
 
