@@ -1,8 +1,10 @@
-/** Keeps the last bytes of a stream. */
+const LF = 10;
+const EMPTY: Uint8Array = new Uint8Array(0);
+
+/** Keeps the last bytes of a stream, in a buffer that is made with the first of them and stays as it is. */
 export class ByteRing {
   readonly #capacity: number;
-  #parts: Uint8Array[] = [];
-  #bytes = 0;
+  #buffer = EMPTY;
   #total = 0;
 
   constructor(capacity: number) {
@@ -14,37 +16,36 @@ export class ByteRing {
     return this.#total;
   }
 
+  /** Takes the next bytes; they may be reused by the caller afterwards. */
   push(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    if (this.#buffer === EMPTY) this.#buffer = new Uint8Array(this.#capacity);
     this.#total += chunk.length;
-    const kept = (chunk.length > this.#capacity ? chunk.subarray(chunk.length - this.#capacity) : chunk).slice();
-    this.#parts.push(kept);
-    this.#bytes += kept.length;
-    while (this.#bytes - this.#parts[0]!.length >= this.#capacity) this.#bytes -= this.#parts.shift()!.length;
-    // A stream that drips would otherwise leave one object a byte.
-    if (this.#parts.length > 256) this.#parts = [this.#join()];
+    const kept = chunk.length > this.#capacity ? chunk.subarray(chunk.length - this.#capacity) : chunk;
+    const at = (this.#total - kept.length) % this.#capacity;
+    const room = this.#capacity - at;
+    this.#buffer.set(kept.subarray(0, room), at);
+    this.#buffer.set(kept.subarray(room));
   }
 
   /** The last `maxBytes` as text, from the first whole line when the beginning was lost; says how much was. */
   tail(maxBytes: number): string {
-    const all = this.#join();
-    const from = Math.max(0, all.length - maxBytes);
-    let text = new TextDecoder().decode(all.subarray(from));
-    const lost = this.#total - (all.length - from);
-    if (lost > 0) {
-      const line = text.indexOf("\n");
-      if (line >= 0 && line < text.length - 1) text = text.slice(line + 1);
-      text = `[${lost} earlier bytes dropped]\n${text}`;
+    let bytes = this.#last(Math.min(this.#total, this.#capacity, maxBytes));
+    if (bytes.length < this.#total) {
+      const line = bytes.indexOf(LF) + 1;
+      if (line < bytes.length) bytes = bytes.subarray(line);
     }
-    return text.trimEnd();
+    const lost = this.#total - bytes.length;
+    const text = new TextDecoder().decode(bytes).trimEnd();
+    return lost === 0 ? text : `[${lost} earlier bytes dropped]\n${text}`;
   }
 
-  #join(): Uint8Array {
-    const whole = new Uint8Array(this.#bytes);
-    let at = 0;
-    for (const part of this.#parts) {
-      whole.set(part, at);
-      at += part.length;
-    }
+  #last(bytes: number): Uint8Array {
+    const from = (this.#total - bytes) % this.#capacity;
+    const whole = new Uint8Array(bytes);
+    whole.set(this.#buffer.subarray(from, from + bytes));
+    const rest = bytes - (this.#capacity - from);
+    if (rest > 0) whole.set(this.#buffer.subarray(0, rest), bytes - rest);
     return whole;
   }
 }

@@ -20,7 +20,9 @@ export async function readBody(response: Response, maxBytes: number, lengthIsDec
   if (response.body === null) return "";
   if (lengthIsDecoded) {
     const length = response.headers.get("content-length");
-    if (length !== null && Number(length) <= maxBytes && response.headers.get("content-encoding") === null) return await response.text();
+    if (length !== null && Number(length) <= maxBytes && response.headers.get("content-encoding") === null) {
+      return await response.text();
+    }
   }
   return await toText(response.body, maxBytes);
 }

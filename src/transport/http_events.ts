@@ -16,7 +16,11 @@ export interface EventStreamOptions {
 const LINGER_MS = 1000;
 
 /** Reads a `text/event-stream` to its end. Rejects when it breaks or an event is over `maxLength`. */
-export async function readEventStream(response: Response, maxLength: number, options: EventStreamOptions): Promise<void> {
+export async function readEventStream(
+  response: Response,
+  maxLength: number,
+  options: EventStreamOptions,
+): Promise<void> {
   if (response.body === null) return;
   let tooLarge: HostError | undefined;
   const parser = new SseParser(maxLength, {
@@ -24,9 +28,13 @@ export async function readEventStream(response: Response, maxLength: number, opt
       if (event === "message" && data !== "") options.onData(data);
     },
     onTooLarge: (length) => {
-      tooLarge = new HostError("ERR_FRAME_TOO_LARGE", `Cannot read an event: ${length} characters and counting, at most ${maxLength} allowed`, {
-        facts: { bytes: length, maxBytes: maxLength },
-      });
+      tooLarge = new HostError(
+        "ERR_FRAME_TOO_LARGE",
+        `Cannot read an event: ${length} characters and counting, at most ${maxLength} allowed`,
+        {
+          facts: { bytes: length, maxBytes: maxLength },
+        },
+      );
     },
   });
   const reader = response.body.getReader();
@@ -40,7 +48,9 @@ export async function readEventStream(response: Response, maxLength: number, opt
         options.controller.abort();
         throw tooLarge;
       }
-      if (linger === undefined && options.isAnswered()) linger = options.clock.after(LINGER_MS, () => options.controller.abort());
+      if (linger === undefined && options.isAnswered()) {
+        linger = options.clock.after(LINGER_MS, () => options.controller.abort());
+      }
     }
   } finally {
     linger?.cancel();

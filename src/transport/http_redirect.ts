@@ -13,7 +13,11 @@ const MAX_HOPS = 5;
  * Sends a request and follows 307 and 308 within the same origin with method, headers and body unchanged. Any other
  * redirect is an error that names its target: credentials never go to another origin, and no POST becomes a GET.
  */
-export async function followRedirects(fetch: FetchFunction, target: RedirectTarget, init: RequestInit): Promise<Response> {
+export async function followRedirects(
+  fetch: FetchFunction,
+  target: RedirectTarget,
+  init: RequestInit,
+): Promise<Response> {
   for (let hops = 0;; hops++) {
     const response = await fetch(target.url, init);
     if (response.status < 300 || response.status > 399) return response;
@@ -25,7 +29,9 @@ export async function followRedirects(fetch: FetchFunction, target: RedirectTarg
       const where = next === undefined ? "nowhere usable" : `${next.origin}${next.pathname}`;
       throw new HostError(
         "ERR_PROTOCOL",
-        `Cannot follow a redirect: found status ${response.status} to ${where}, wanted 307 or 308 within ${new URL(target.url).origin} and at most ${MAX_HOPS} hops`,
+        `Cannot follow a redirect: found status ${response.status} to ${where}, wanted 307 or 308 within ${
+          new URL(target.url).origin
+        } and at most ${MAX_HOPS} hops`,
         { facts: { status: response.status } },
       );
     }

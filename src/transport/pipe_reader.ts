@@ -23,7 +23,12 @@ export class PipeReader {
   #noise = 0;
   #done = false;
 
-  constructor(profile: WireProfile, handlers: TransportHandlers, onFatal: (end: TransportEnd) => void, limits: ParseLimits = DEFAULT_PARSE_LIMITS) {
+  constructor(
+    profile: WireProfile,
+    handlers: TransportHandlers,
+    onFatal: (end: TransportEnd) => void,
+    limits: ParseLimits = DEFAULT_PARSE_LIMITS,
+  ) {
     this.#profile = profile;
     this.#handlers = handlers;
     this.#onFatal = onFatal;
@@ -33,9 +38,13 @@ export class PipeReader {
       onTooLong: (bytes) => {
         this.#fatal({
           reason: "frame_too_large",
-          error: new HostError("ERR_FRAME_TOO_LARGE", `Cannot read from the server: a line of ${bytes} bytes and counting, at most ${limits.maxLength} allowed`, {
-            facts: { bytes, maxBytes: limits.maxLength },
-          }),
+          error: new HostError(
+            "ERR_FRAME_TOO_LARGE",
+            `Cannot read from the server: a line of ${bytes} bytes and counting, at most ${limits.maxLength} allowed`,
+            {
+              facts: { bytes, maxBytes: limits.maxLength },
+            },
+          ),
         });
       },
     });
@@ -82,7 +91,12 @@ export class PipeReader {
     if (++this.#noise < MAX_NOISE_LINES) return;
     this.#fatal({
       reason: "noise",
-      error: new HostError("ERR_PROTOCOL", `Cannot read from the server: ${this.#noise} lines in a row are no message, at most ${MAX_NOISE_LINES - 1} allowed`),
+      error: new HostError(
+        "ERR_PROTOCOL",
+        `Cannot read from the server: ${this.#noise} lines in a row are no message, at most ${
+          MAX_NOISE_LINES - 1
+        } allowed`,
+      ),
     });
   }
 

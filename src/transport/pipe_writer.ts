@@ -31,9 +31,10 @@ export class PipeWriter {
     return true;
   }
 
-  /** Resolves when what was sent so far has left; `undefined` when it has. */
+  /** Resolves when what was sent so far has left, or never will; `undefined` when it has. */
   get flushed(): Promise<void> | undefined {
-    return this.#flushed;
+    // What waits leaves with the write that follows the one under way.
+    return this.#queue === "" ? this.#flushed : this.#flushed?.then(() => this.#flushed);
   }
 
   /** Takes nothing more and returns the requests that never left. */

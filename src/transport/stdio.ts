@@ -89,20 +89,27 @@ class StdioTransport implements Transport {
       });
     } catch (cause) {
       const code = causeCode(cause);
-      throw new HostError("ERR_START_FAILED", `Cannot start ${quote(plan.command)}: ${START_TEXT[code] ?? `the system answered ${code}`}`, {
-        cause,
-        facts: { command: plan.command, cause: code },
-      });
+      throw new HostError(
+        "ERR_START_FAILED",
+        `Cannot start ${quote(plan.command)}: ${START_TEXT[code] ?? `the system answered ${code}`}`,
+        {
+          cause,
+          facts: { command: plan.command, cause: code },
+        },
+      );
     }
   }
 
   send(message: Outgoing): void | Promise<void> {
     if (!this.#writer.send(message)) {
       if (message.id === undefined) return;
-      const error = new HostError("ERR_TOO_LARGE", `Cannot send ${message.method}: the server has left over ${MAX_QUEUED} characters unread`);
+      const error = new HostError(
+        "ERR_TOO_LARGE",
+        `Cannot send ${message.method}: the server has left over ${MAX_QUEUED} characters unread`,
+      );
       return this.#handlers.onLost(message.id, { error, sent: false, refused: false });
     }
-    return this.#writer.flushed;
+    return message.id === undefined ? this.#writer.flushed : undefined;
   }
 
   abandon(): void {
@@ -120,7 +127,13 @@ class StdioTransport implements Transport {
     if (this.#exit !== undefined) return this.#endByExit(this.#exit);
     this.#timer?.cancel();
     this.#timer = this.#clock.after(EXIT_AFTER_EOF_MS, () => {
-      this.#end({ reason: "exit", error: new HostError("ERR_CONNECTION_LOST", "Connection to the server was lost: it closed its output without exiting") });
+      this.#end({
+        reason: "exit",
+        error: new HostError(
+          "ERR_CONNECTION_LOST",
+          "Connection to the server was lost: it closed its output without exiting",
+        ),
+      });
     });
   }
 

@@ -15,11 +15,13 @@ export interface StopTreeOptions {
 
 /** How often a group without its leader is looked at: nothing tells when the last of it goes. */
 const LOOK_MS = 20;
+/** How long what was killed may take to be gone; one in an uninterruptible wait may take for ever. */
+const KILL_MS = 1000;
 
 /**
  * Stops a child and everything it started: close its input, wait, SIGTERM to the group, wait, SIGKILL to the group
  * (specification, basic/lifecycle, shutdown over stdio). Never waits for pipes to close, since a grandchild may hold
- * them. Resolves when the group is empty or has been killed; never rejects.
+ * them. Resolves when the group is empty, or a second after it was killed; never rejects.
  */
 export async function stopTree(child: ChildProcess, options: StopTreeOptions): Promise<void> {
   const { clock, graceMs } = options;
@@ -31,13 +33,18 @@ export async function stopTree(child: ChildProcess, options: StopTreeOptions): P
   }
   if (isGone(child, options)) return child.release();
   child.kill("SIGTERM");
-  await exitWithin(options, graceMs - (clock.monotonic() - start));
-  while (!isGone(child, options) && clock.monotonic() - start < graceMs) await sleep(clock, LOOK_MS);
+  await goneBefore(start + graceMs, child, options);
   if (!isGone(child, options)) {
     child.kill("SIGKILL");
-    await exitWithin(options, 1000);
+    await goneBefore(clock.monotonic() + KILL_MS, child, options);
   }
   child.release();
+}
+
+async function goneBefore(deadline: number, child: ChildProcess, options: StopTreeOptions): Promise<void> {
+  const { clock } = options;
+  await exitWithin(options, deadline - clock.monotonic());
+  while (!isGone(child, options) && clock.monotonic() < deadline) await sleep(clock, LOOK_MS);
 }
 
 function isGone(child: ChildProcess, options: StopTreeOptions): boolean {

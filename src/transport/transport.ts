@@ -1,6 +1,13 @@
 import type { Outgoing, Transport, TransportHandlers } from "../jsonrpc/link.ts";
 
-export type { LostRequest, Outgoing, Transport, TransportEnd, TransportHandlers, WarningKind } from "../jsonrpc/link.ts";
+export type {
+  LostRequest,
+  Outgoing,
+  Transport,
+  TransportEnd,
+  TransportHandlers,
+  WarningKind,
+} from "../jsonrpc/link.ts";
 
 /**
  * The facts of an era that a transport obeys. The transport never asks which era or revision it serves; it is born
