@@ -105,6 +105,10 @@ class Entry implements CatalogEntry {
     this.#hashedTail = hashedTail;
   }
 
+  get hasPlainTail(): boolean {
+    return this.#hashedTail === undefined;
+  }
+
   get name(): string {
     return this.definition.name;
   }
@@ -144,9 +148,8 @@ class ToolCatalog implements Catalog {
   }
 
   byAliasTail(tail: string): CatalogEntry | undefined {
-    const hashed = this.#hashed.get(tail);
-    if (hashed !== undefined) return hashed;
-    return isPlainTail(this.server, tail) ? this.#entries.get(tail) : undefined;
+    const entry = this.#entries.get(tail);
+    return entry?.hasPlainTail ? entry : this.#hashed.get(tail);
   }
 
   fingerprint(name: string): Promise<string | undefined> {

@@ -6,6 +6,8 @@ const MAX_SUGGESTIONS = 5;
 /** Tools that are compared with it: a wrong name must not cost more than a right one by the size of all catalogs. */
 const MAX_COMPARED = 2000;
 const MAX_TYPED_LENGTH = 96;
+/** No more letters than this are wrong in a typing error. */
+const MAX_DISTANCE = 6;
 
 /**
  * Exact names for one that nothing has: those of the tools that have it as their own name at some server, and where it
@@ -38,7 +40,7 @@ function nearest(parts: NameParts, view: RouterView): string[] {
   const isFull = parts.kind === "mcp" || parts.kind === "alias";
   const typed = (isFull ? `${parts.server}.${toolPart(parts)}` : parts.tool).toLowerCase();
   if (typed.length > MAX_TYPED_LENGTH) return [];
-  const limit = Math.max(2, Math.floor(typed.length / 3));
+  const limit = Math.min(MAX_DISTANCE, Math.max(2, Math.floor(typed.length / 3)));
   const close = new Map<string, number>();
   for (const [candidate, name] of comparable(isFull, view)) {
     const distance = editDistance(typed, candidate.toLowerCase(), limit);
@@ -69,21 +71,27 @@ function toolPart(parts: NameParts): string {
   return parts.kind === "alias" ? parts.tail : parts.tool;
 }
 
-/** Insertions, deletions and replacements that turn one text into the other; more than `limit` counts as `limit + 1`. */
+/**
+ * Insertions, deletions and replacements that turn one text into the other; more than `limit` counts as `limit + 1`.
+ * Only the cells are worked out that a distance within the limit can pass through.
+ */
 function editDistance(a: string, b: string, limit: number): number {
-  if (Math.abs(a.length - b.length) > limit) return limit + 1;
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  const beyond = limit + 1;
+  if (Math.abs(a.length - b.length) > limit) return beyond;
+  let row = new Uint8Array(b.length + 1).fill(beyond);
+  let next = new Uint8Array(b.length + 1);
+  for (let j = 0; j <= Math.min(limit, b.length); j++) row[j] = j;
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    let least = i;
-    for (let j = 1; j <= b.length; j++) {
+    const first = Math.max(1, i - limit);
+    let least = next.fill(beyond)[0] = Math.min(i, beyond);
+    for (let j = first; j <= Math.min(b.length, i + limit); j++) {
       const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const cost = Math.min(replaced, row[j]! + 1, next[j - 1]! + 1);
-      next.push(cost);
+      const cost = Math.min(replaced, row[j]! + 1, next[j - 1]! + 1, beyond);
+      next[j] = cost;
       if (cost < least) least = cost;
     }
-    if (least > limit) return limit + 1;
-    row = next;
+    if (least === beyond) return beyond;
+    [row, next] = [next, row];
   }
   return row[b.length]!;
 }

@@ -7,9 +7,9 @@ import { Ask, type AskContext } from "./ask.ts";
 import type { Desk, DeskAsk } from "./desk.ts";
 import { requestedEvent, resolvedEvent, type ResolvedFacts } from "./gate_events.ts";
 import { createGrants, type Grant, type Grants } from "./grants.ts";
-import type { Policy, PolicyDecision } from "./policy.ts";
+import type { Policy, PolicyDecision, PolicySubject } from "./policy.ts";
 import type { Approve, DecisionSource, Denied, Gate, GateRequest, GateVerdict } from "./request.ts";
-import { assessRisk } from "./risk.ts";
+import { type Assessment, assessRisk } from "./risk.ts";
 
 export interface GateOptions {
   readonly policy: Policy;
@@ -52,7 +52,7 @@ class PolicyGate implements Gate {
     const { policy, scrubber, ids, holdsSecret } = this.#options;
     const args = scrubber.value(request.args);
     const assessment = assessRisk(request, holdsSecret ?? (() => args !== request.args));
-    const ruling = policy.decide({ ...request, ...assessment });
+    const ruling = policy.decide(subjectOf(request, assessment));
     const call: JudgedCall = { request, args, ruling, requestId: ids.next("req") };
     if (this.#isClosed) return denied(call, { sourcedFrom: "host_stop", reason: "gate_closed" });
     switch (ruling.decision) {
@@ -146,6 +146,20 @@ async function recordOf(call: JudgedCall, now: number, lifetimeMs: number, polic
     ...(fingerprint === undefined ? {} : { fingerprint }),
     policyVersion,
     argsKept: args === request.args ? "whole" : "scrubbed",
+  };
+}
+
+/** Made member by member: to spread an object as large as a request costs more than all the rest of a decision. */
+function subjectOf(request: GateRequest, { risks, vouched }: Assessment): PolicySubject {
+  const { tool, alias, server, source, session } = request;
+  return {
+    tool,
+    ...(alias === undefined ? {} : { alias }),
+    ...(server === undefined ? {} : { server }),
+    source,
+    session,
+    risks,
+    vouched,
   };
 }
 

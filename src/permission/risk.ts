@@ -22,6 +22,10 @@ const TELLING: ReadonlySet<string> = new Set([
   "revoke",
 ]);
 
+/** Where a word of a name ends: between letters and digits, in camel case, at whatever is neither. */
+const WORD_EDGE =
+  /(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])|[^A-Za-z0-9]+/;
+
 /**
  * Judges a call. Nothing that a server says of its tool lowers the risk, unless the user's configuration trusts its
  * hints: then `readOnlyHint: true` makes an otherwise unjudged tool a reading one, and it or `destructiveHint: false`
@@ -50,13 +54,5 @@ function add(risks: Risk[], risk: Risk): void {
 
 /** True where a word of the name says that something will be gone: `delete_database`, `dropTable`, `HTTPDelete`. */
 export function hasTellingName(name: string): boolean {
-  return wordsOf(name).some((word) => TELLING.has(word));
-}
-
-/** Between letters and digits, in camel case, and everything that is neither letter nor digit. */
-const WORD_EDGE =
-  /(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])|[^A-Za-z0-9]+/;
-
-function wordsOf(name: string): string[] {
-  return name.normalize("NFKC").split(WORD_EDGE).map((word) => word.toLowerCase());
+  return name.normalize("NFKC").split(WORD_EDGE).some((word) => TELLING.has(word.toLowerCase()));
 }

@@ -36,6 +36,8 @@ interface CompiledRule {
   readonly rule: Rule;
   readonly index: number;
   readonly risks: readonly Risk[] | undefined;
+  /** The longest part of the tool's pattern without a `*`: a name that lacks it need not be matched. */
+  readonly needle: string;
 }
 
 /** Sorts rules by the exact tool or the one server they are about; the rest is compared with every call. */
@@ -45,7 +47,7 @@ export function indexRules(rules: readonly Rule[]): RuleIndex {
   const others: CompiledRule[] = [];
   for (const [index, rule] of rules.entries()) {
     const risks = rule.risk === undefined ? undefined : [rule.risk].flat() as Risk[];
-    const compiled: CompiledRule = { rule, index, risks };
+    const compiled: CompiledRule = { rule, index, risks, needle: longestPart(rule.tool ?? "") };
     const server = rule.server !== undefined && isExact(rule.server) ? rule.server : pinnedServer(rule.tool);
     if (rule.tool !== undefined && isExact(rule.tool)) append(byTool, rule.tool, compiled);
     else if (server !== undefined) append(byServer, server, compiled);
@@ -83,13 +85,17 @@ function spellingsOf({ tool, alias, server }: CallFacts): readonly string[] {
   return [tool, alias ?? `mcp__${server}__${tool.slice(`mcp.${server}.`.length)}`];
 }
 
-function fits({ rule, risks }: CompiledRule, call: CallFacts, spellings: readonly string[]): boolean {
+function fits({ rule, risks, needle }: CompiledRule, call: CallFacts, spellings: readonly string[]): boolean {
   if (rule.server !== undefined && (call.server === undefined || !matchesGlob(rule.server, call.server))) return false;
   if (rule.source !== undefined && rule.source !== call.source) return false;
   if (risks !== undefined && !risks.some((risk) => call.risks.includes(risk))) return false;
   if (rule.session !== undefined && !matchesGlob(rule.session, call.session)) return false;
   const { tool } = rule;
-  return tool === undefined || spellings.some((name) => matchesGlob(tool, name));
+  return tool === undefined || spellings.some((name) => name.includes(needle) && matchesGlob(tool, name));
+}
+
+function longestPart(pattern: string): string {
+  return pattern.split("*").reduce((longest, part) => part.length > longest.length ? part : longest);
 }
 
 function isExact(pattern: string): boolean {
