@@ -1,5 +1,6 @@
 import type { ChildProcess, ExitStatus, ProcessHandlers, SpawnFunction, SpawnPlan } from "../../src/kernel/runtime.ts";
 import { ProcessGroup } from "../node/process_group.ts";
+import { endWindowsTree } from "../node/windows.ts";
 import { pump } from "./pump.ts";
 
 const isWindows = Deno.build.os === "windows";
@@ -75,12 +76,7 @@ class DenoChild implements ChildProcess {
 
   kill(signal: "SIGTERM" | "SIGKILL"): void {
     if (this.#group !== undefined) return this.#group.signal(signal);
-    if (this.#exited) return;
-    try {
-      this.#child.kill(signal);
-    } catch {
-      // It has ended since; the exit is reported by itself.
-    }
+    if (!this.#exited) endWindowsTree(this.pid, () => this.#killAlone(signal));
   }
 
   groupAlive(): boolean {
@@ -92,6 +88,14 @@ class DenoChild implements ChildProcess {
     this.#dropInput();
     for (const reader of this.#readers) reader.cancel().catch(() => {/* it had broken before */});
     this.#child.unref();
+  }
+
+  #killAlone(signal: "SIGTERM" | "SIGKILL"): void {
+    try {
+      this.#child.kill(signal);
+    } catch {
+      // It has ended since; the exit is reported by itself.
+    }
   }
 
   /** Nobody reads any more. Aborting waits for a write that the system has not taken, so its caller is told here. */

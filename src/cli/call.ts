@@ -23,7 +23,8 @@ export async function call(
     });
     if (options.json) await printer.line(safeJson(outcome, 2));
     else {
-      if (outcome.output !== "") await printer.line(plain(outcome.output));
+      // Where there is no result, the output only repeats the error.
+      if (outcome.status === "completed") await printer.line(plain(outcome.output));
       if (exitCodeOf(outcome) !== EXIT.ok) await printer.error(describeOutcome(outcome));
     }
     return exitCodeOf(outcome);

@@ -215,10 +215,10 @@ describe("call", () => {
 
   it("leaving the question denies and ends the program", async () => {
     const { code, out, seen } = await run(["call", "mcp.a.b"], { files, choose: () => Promise.resolve(undefined) }, {
-      answer: async (_tool, _args, ask) => ({ status: "cancelled", output: JSON.stringify(await ask()) }),
+      answer: async (_tool, _args, ask) => ({ output: JSON.stringify(await ask()) }),
     });
     expect(out).toBe('{"decision":"deny"}\n');
-    expect([code, seen.closed]).toEqual([1, 1]);
+    expect([code, seen.closed]).toEqual([0, 1]);
   });
 });
 
