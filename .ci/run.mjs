@@ -6,8 +6,8 @@ import { runChild } from "../tests/run/child.mjs";
 import { closingLine, table, total } from "../tests/run/report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-const reports = join(root, ".cache", "ci");
-const report = (name) => join(reports, `${name}.json`);
+const folder = join(root, ".cache", "ci");
+const report = (name) => join(folder, `${name}.json`);
 const bin = (name) => join(root, "node_modules", ".bin", name);
 const has = (path) => existsSync(join(root, path));
 const minutes = (count) => count * 60_000;
@@ -51,8 +51,8 @@ const steps = [
 
 const rows = [];
 const started = performance.now();
-rmSync(reports, { recursive: true, force: true });
-mkdirSync(reports, { recursive: true });
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
 try {
   for (const step of steps) {
     const row = await runStep(step);
