@@ -1,0 +1,59 @@
+import type { LocalTool } from "./catalog/local_tool.ts";
+import type { LogFactory } from "./events/store.ts";
+import type { Clock } from "./kernel/clock.ts";
+import type { Ids } from "./kernel/ids.ts";
+import type { Runtime } from "./kernel/runtime.ts";
+import type { KnownSecret } from "./kernel/secrets.ts";
+import type { PermissionConfig } from "./permission/policy.ts";
+import type { Approve, Gate } from "./permission/request.ts";
+import type { VerdictCache } from "./protocol/negotiate.ts";
+import type { Scrubber } from "./scrub/scrubber.ts";
+import type { ServerConfigInput } from "./servers/config_input.ts";
+import type { AuthPart, SandboxPart } from "./servers/dial.ts";
+import type { RestartPolicy } from "./servers/restart_policy.ts";
+import type { ArtifactStore } from "./store/artifacts.ts";
+import type { KeyValue } from "./store/key_value.ts";
+
+/** What a host is made of. Only the runtime has no default. */
+export interface HostOptions {
+  /** `nodeRuntime()`, `bunRuntime()`, `denoRuntime()`, `workerdRuntime()`, or one of your own. */
+  readonly runtime: Runtime;
+  /** Names the host's stream in the log, `host:<name>`. Default `main`. */
+  readonly name?: string;
+  /** Servers that every session sees. A faulty entry is reported and does not stop the others. */
+  readonly servers?: readonly ServerConfigInput[];
+  /** Tools that run in this process, under the same gate and log. */
+  readonly localTools?: readonly LocalTool[];
+  /** Where events are kept: `memoryLog()` (default), `fileLog(directory)`. */
+  readonly log?: LogFactory;
+  /** Open streams whose last owner did not let go of them. Only when that owner is known to be gone. */
+  readonly takeOver?: boolean;
+  /** Where long results are kept. Default: in memory, at most 256 MiB. The host closes it. */
+  readonly artifacts?: ArtifactStore;
+  /** Rules of the gate. Default: none, so that everything that is not `read` by your own word asks. */
+  readonly permission?: PermissionConfig;
+  /** Asks a person. Without it a call that must be asked about is denied, or waits at the desk if it says so. */
+  readonly approve?: Approve;
+  /** Values that must never be shown, beside those of the configuration and the environment. */
+  readonly secrets?: readonly KnownSecret[];
+  /** Further scrubbers, applied after the one for known secrets, which is always there. */
+  readonly scrubbers?: readonly Scrubber[];
+  /** Ways to prove to servers who calls. */
+  readonly auth?: readonly AuthPart[];
+  /** Confines what servers do. */
+  readonly sandbox?: SandboxPart;
+  /** Where asks are kept. Default: in memory. The host closes it. */
+  readonly store?: KeyValue;
+  /** Another gate in the place of the one that `permission` and `approve` make. */
+  readonly gate?: Gate;
+  /** When a server that crashed is started again. Default: exponential backoff, three restarts. */
+  readonly restartPolicy?: RestartPolicy;
+  /** Remembers which revision each server speaks. Default: in memory. */
+  readonly verdicts?: VerdictCache;
+  /** Starts at a time. Default 16. */
+  readonly maxParallelStarts?: number;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  /** Told of faults that have no caller, such as a log that takes no more while a server crashes. Default: dropped. */
+  readonly onError?: (error: unknown) => void;
+}

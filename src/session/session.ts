@@ -1,0 +1,187 @@
+import { type ToolDefinitions, toolDefinitions, type ToolFormat } from "../catalog/formats.ts";
+import { type ListedTool, listTools } from "../catalog/listing.ts";
+import type { LocalTool } from "../catalog/local_tool.ts";
+import type { RoutedSource, RouterView } from "../catalog/router_view.ts";
+import { type CallContext, type CallOptions } from "../call/call.ts";
+import { Executor } from "../call/executor.ts";
+import type { Outcome } from "../call/outcome.ts";
+import type { HostEvent } from "../events/event.ts";
+import type { EventLog, EventSink } from "../events/log.ts";
+import type { Ids } from "../kernel/ids.ts";
+import { HostError } from "../kernel/errors.ts";
+import type { Desk, DeskAsk, DeskDecision } from "../permission/desk.ts";
+import type { Approval, Gate } from "../permission/request.ts";
+import type { ServerConfigInput } from "../servers/config_input.ts";
+import type { ServerManager } from "../servers/manager.ts";
+import type { Server, ServerStatus } from "../servers/server.ts";
+import type { Supervisor } from "../servers/supervisor.ts";
+
+/** What a host gives each of its sessions to work with. */
+export interface SessionContext {
+  readonly id: string;
+  readonly sink: EventSink;
+  readonly log: EventLog;
+  /** Read-only sources, the host's own first; the session never changes them. */
+  readonly inherited: readonly ServerManager[];
+  /** The session's own servers; it closes them. */
+  readonly manager: ServerManager;
+  readonly localTools: ReadonlyMap<string, LocalTool>;
+  readonly gate: Gate;
+  readonly desk: Desk;
+  readonly hasApprover: boolean;
+  readonly call: Omit<CallContext, "append">;
+  readonly ids: Ids;
+  readonly onClosed: () => void;
+}
+
+/** Asks that wait for a decision, and deciding them. An ask of another session looks like one that does not exist. */
+export interface SessionApprovals {
+  list(): Promise<readonly DeskAsk[]>;
+  /** Rejects with `ERR_ALREADY_DECIDED` for the second decision and `ERR_INVALID_ARGUMENTS` for an unknown ask. */
+  resolve(requestId: string, approval: Approval): Promise<DeskDecision>;
+}
+
+/** Which tools to show. */
+export interface ToolFilterOptions {
+  /** Leaves out tools for which it is false. */
+  readonly filter?: (tool: { readonly name: string; readonly server: string | undefined }) => boolean;
+}
+
+/**
+ * One conversation of an agent: its own stream in the log, its private servers, its grants. What it sees comes from its
+ * sources in order: the host's servers, managers that were handed in, its own; for the same full name the later wins.
+ */
+export class Session implements AsyncDisposable {
+  readonly id: string;
+  readonly approvals: SessionApprovals;
+  readonly #context: SessionContext;
+  readonly #view: RouterView<Supervisor>;
+  readonly #executor: Executor;
+  #closing: Promise<void> | undefined;
+
+  constructor(context: SessionContext) {
+    this.id = context.id;
+    this.#context = context;
+    const { sink, desk, manager, inherited, localTools } = context;
+    this.#view = { sources: [...inherited, manager] satisfies readonly RoutedSource<Supervisor>[], localTools };
+    this.#executor = new Executor({
+      ...context.call,
+      view: this.#view as RouterView<Server>,
+      gate: context.gate,
+      desk,
+      ids: context.ids,
+      session: this.id,
+      stream: sink.stream,
+      onAsk: context.hasApprover ? "wait" : "deny",
+      append: (events) => sink.append(events),
+    });
+    this.approvals = Object.freeze({
+      list: () => desk.list(this.id),
+      resolve: (requestId: string, approval: Approval) =>
+        desk.resolve(requestId, { ...approval, actor: "user" }, { session: this.id }),
+    });
+  }
+
+  /**
+   * Starts a server for this session alone and resolves with its number of tools. It is tried once: a failure throws
+   * `ERR_START_FAILED`, `ERR_START_TIMEOUT`, `ERR_CONFIG`, `ERR_DUPLICATE_SERVER` or what else it failed with, and leaves
+   * nothing behind. From then on it is restarted like any other.
+   */
+  addMcp(config: ServerConfigInput): Promise<number> {
+    return this.#closing === undefined ? this.#context.manager.add(config) : Promise.reject(this.#closed());
+  }
+
+  /** Alias of {@link addMcp}. */
+  addMcpServer(config: ServerConfigInput): Promise<number> {
+    return this.addMcp(config);
+  }
+
+  /** Alias of {@link addMcp}. */
+  addMcpServerConfig(config: ServerConfigInput): Promise<number> {
+    return this.addMcp(config);
+  }
+
+  /**
+   * Stops a server that this session has added, and forgets it; what it had shadowed is there again. Inherited servers
+   * are never touched: for one of those, as for an unknown name, it rejects with `ERR_SERVER_NOT_FOUND`.
+   */
+  removeMcpServer(name: string): Promise<void> {
+    return this.#context.manager.remove(name);
+  }
+
+  /** Alias of {@link removeMcpServer}. */
+  removeMcp(name: string): Promise<void> {
+    return this.removeMcpServer(name);
+  }
+
+  /** Starts a server of this session afresh, also one that was given up. Rejects with what the start failed with. */
+  restartMcpServer(name: string): Promise<void> {
+    return this.#context.manager.restart(name);
+  }
+
+  /** All servers of all sources, in the order of the sources. */
+  mcpStatus(): ServerStatus[] {
+    return [...this.#context.inherited, this.#context.manager].flatMap((manager) => manager.status());
+  }
+
+  /** Names of all tools that can be called: `mcp__server__tool`, or `mcp.server.tool` with `spelling: "qualified"`. */
+  toolNames(options: { readonly spelling?: "alias" | "qualified" } & ToolFilterOptions = {}): string[] {
+    const { spelling = "alias" } = options;
+    return Array.from(this.#tools(options), (tool) => tool[spelling]);
+  }
+
+  /** The tools as a model API takes them, default as MCP has them; names are those of {@link toolNames}. */
+  toolDefinitions<F extends ToolFormat = "mcp">(
+    options: { readonly format?: F } & ToolFilterOptions = {},
+  ): ToolDefinitions[F] {
+    return toolDefinitions(this.#tools(options), options.format ?? ("mcp" as F));
+  }
+
+  /**
+   * Calls a tool by its full name in either spelling, or a local one by its bare name. Every call passes the gate and is
+   * in the log before anything is sent. Resolves with what became of it; throws only for misuse and after `close`.
+   */
+  tool(name: string, args?: unknown, options?: CallOptions): Promise<Outcome> {
+    return this.#executor.call(name, args, options);
+  }
+
+  /** Goes on with calls that came back as `pending` and have been decided since. */
+  resume(): Promise<Outcome[]> {
+    return this.#executor.resume();
+  }
+
+  /** This session's events after `after` (default 0), then each as it is written, until the signal fires. */
+  events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<HostEvent> {
+    return this.#context.log.follow({ stream: this.#context.sink.stream, ...options });
+  }
+
+  /** Ends its calls and its own servers, and writes its last event. Inherited servers go on. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    const { manager, sink, call, onClosed } = this.#context;
+    await this.#executor.close();
+    await manager.close();
+    // A log that takes no more must not keep the session from ending.
+    await sink.close({ type: "session.closed", payload: { reason: "closed" } }).catch(call.onError);
+    onClosed();
+  }
+
+  *#tools({ filter }: ToolFilterOptions): Generator<ListedTool<Supervisor>> {
+    for (const tool of listTools(this.#view)) {
+      const server = tool.kind === "mcp" ? tool.server.name : undefined;
+      if (filter === undefined || filter({ name: tool.qualified, server })) yield tool;
+    }
+  }
+
+  #closed(): HostError {
+    return new HostError("ERR_SESSION_CLOSED", `Cannot use session "${this.id}": it is closed`);
+  }
+}
