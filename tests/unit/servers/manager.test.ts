@@ -6,7 +6,8 @@ import { ServerManager } from "../../../src/servers/manager.ts";
 import { exponentialBackoff } from "../../../src/servers/restart_policy.ts";
 import { Slots } from "../../../src/servers/slots.ts";
 import { syncServers } from "../../../src/servers/sync.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import { type Dialling, FakeConnect } from "../../fixtures/fake_client.ts";
 import { FakeSink } from "../../fixtures/fake_log.ts";
 import { plainScrubber } from "../../fixtures/plain_scrubber.ts";
@@ -146,7 +147,7 @@ describe("manager", () => {
         : void dialling.succeed();
     await manager.manage(normaliseServer(config("bad")));
     await manager.manage(normaliseServer(config("good")));
-    await clock.advance(60_000);
+    await clock.pass(60_000);
     expect(manager.status().map((server) => server.state)).toEqual(["permanently_failed", "ready"]);
     expect(sink.ofType("mcp.server.crashed").every((event) => event.payload["server"] === "bad")).toBe(true);
   });
@@ -182,7 +183,7 @@ describe("manager", () => {
     const { manager, connect, clock } = setup();
     connect.onConnect = (dialling) => dialling.succeed();
     for (const name of ["a", "b", "c"]) await manager.add(config(name));
-    await clock.advance(1000);
+    await clock.pass(1000);
     manager.find("b").touch();
     const lease = manager.find("c").tryAcquire()!;
     expect(await manager.disconnectIdle(1000)).toEqual(["a"]);
@@ -197,7 +198,7 @@ describe("sync", () => {
     connect.onConnect = (dialling) => dialling.succeed();
     await syncServers(manager, [config("same"), config("changes"), config("leaves"), config("idle")], scrubber);
     for (const name of ["same", "changes", "leaves"]) manager.find(name).touch();
-    await clock.advance(10);
+    await clock.pass(10);
     for (const name of ["same", "changes", "leaves"]) manager.find(name).touch();
     await manager.disconnectIdle(10);
     const reports = await syncServers(manager, [
@@ -243,7 +244,7 @@ describe("sync", () => {
       error: { code: "ERR_START_FAILED" },
     }]);
     connect.onConnect = (dialling) => dialling.succeed();
-    await clock.advance(500);
+    await clock.pass(500);
     expect(manager.find("bad").state).toBe("ready");
   });
 

@@ -1,0 +1,91 @@
+/** Arguments of a call, checked and copied; or what is wrong with them, as the end of a sentence. */
+export type ReadArguments =
+  | { readonly ok: true; readonly args: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly why: string };
+
+const MAX_DEPTH = 64;
+const MAX_VALUES = 100_000;
+/** Longest text that is taken for arguments in JSON. */
+const MAX_TEXT = 1 << 20;
+
+/**
+ * Reads the arguments of a call into JSON values of our own, so that what was allowed is what is sent, whatever the
+ * caller does to its object meanwhile.
+ *
+ * None and `null` are `{}`. Members that are `undefined` are left out, never turned into `null`. A string is taken for
+ * JSON text, as models give it, if an object is in it. Everything else that is no object is refused, and so is what JSON
+ * cannot carry.
+ */
+export function readArguments(given: unknown): ReadArguments {
+  if (given === undefined || given === null) return { ok: true, args: {} };
+  const value = typeof given === "string" ? parseText(given) : given;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    const found = typeof given === "string"
+      ? "a text that is not the JSON of an object"
+      : Array.isArray(given)
+      ? "a list"
+      : `a ${typeof given}`;
+    return { ok: false, why: `found ${found}, wanted an object` };
+  }
+  const walk: Walk = { values: 0 };
+  try {
+    return { ok: true, args: copyObject(value, walk, 0) };
+  } catch (error) {
+    if (error instanceof Unusable) return { ok: false, why: error.message };
+    // A getter or a toJSON of the caller's has thrown.
+    return { ok: false, why: "found a member that cannot be read, wanted JSON values" };
+  }
+}
+
+class Unusable extends Error {}
+
+interface Walk {
+  values: number;
+}
+
+function parseText(text: string): unknown {
+  if (text.length > MAX_TEXT) return undefined;
+  if (text.trim() === "") return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    // No JSON: the caller is told by what is returned.
+    return undefined;
+  }
+}
+
+function copyValue(value: unknown, walk: Walk, depth: number): unknown {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+    case "undefined":
+      return value;
+    case "number":
+      if (!Number.isFinite(value)) throw new Unusable(`found ${value}, wanted JSON values`);
+      return value;
+    case "object":
+      break;
+    default:
+      throw new Unusable(`found a ${typeof value}, wanted JSON values`);
+  }
+  if (value === null) return null;
+  if (depth > MAX_DEPTH) throw new Unusable(`found more than ${MAX_DEPTH} levels or a cycle`);
+  if (++walk.values > MAX_VALUES) throw new Unusable(`found more than ${MAX_VALUES} values`);
+  if (Array.isArray(value)) return value.map((item) => copyValue(item, walk, depth + 1) ?? null);
+  const { toJSON } = value as { toJSON?: unknown };
+  if (typeof toJSON === "function") return copyValue(toJSON.call(value), walk, depth + 1);
+  return copyObject(value, walk, depth);
+}
+
+function copyObject(value: object, walk: Walk, depth: number): Record<string, unknown> {
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    const member = copyValue((value as Record<string, unknown>)[key], walk, depth + 1);
+    if (member === undefined) continue;
+    // An assignment to this name would set the prototype instead of a member.
+    if (key === "__proto__") {
+      Object.defineProperty(copy, key, { value: member, enumerable: true, writable: true, configurable: true });
+    } else copy[key] = member;
+  }
+  return copy;
+}

@@ -1,0 +1,155 @@
+import type { EventInput, HostEvent } from "../events/event.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { HostError } from "../kernel/errors.ts";
+import type { Caller } from "../permission/request.ts";
+import type { Progress } from "../protocol/model.ts";
+import type { Scrubber } from "../scrub/scrubber.ts";
+import type { CallFacts } from "./call_events.ts";
+import type { Fault } from "../servers/fault.ts";
+import { type Outcome, type OutcomeReason, withoutResult } from "./outcome.ts";
+import type { Output, OutputOptions } from "./output.ts";
+
+/** How a tool is called. */
+export interface CallOptions {
+  /** Gives up on this call alone; its server and its session go on. */
+  readonly signal?: AbortSignal;
+  /** Silence after which the call fails, ms; progress starts it again. Default: the server's `timeoutMs`, 60,000. */
+  readonly timeoutMs?: number;
+  /** Told of the tool's progress, scrubbed. */
+  readonly onProgress?: (progress: Progress) => void;
+  /**
+   * Names this call, so that making it again does not execute it again: the same id with the same arguments joins the
+   * running call or gives its outcome, which is kept for 24 hours (the last 1,000 of a session). Default: a fresh one.
+   */
+  readonly toolCallId?: string;
+  /**
+   * What to do when somebody has to decide: `wait` (default where the host has an approver), `return` an outcome
+   * `pending` that `resume` goes on with, or `deny` (default without an approver).
+   */
+  readonly onAsk?: "wait" | "return" | "deny";
+  /** Who wants the call, as the policy and the log see it. Default `caller`: the code that holds the session. */
+  readonly by?: Caller;
+  /** The turn that this call belongs to, for its events. */
+  readonly turnId?: string;
+}
+
+/** What every call of a session works with. */
+export interface CallContext {
+  readonly append: (events: readonly EventInput[]) => Promise<readonly HostEvent[]>;
+  readonly clock: Clock;
+  readonly scrubber: Scrubber;
+  readonly output: OutputOptions;
+  /** Told of faults that have no caller. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** One call on its way from a name to its outcome. */
+export class Call implements CallFacts {
+  /** The name as given, until it is resolved; then the full name, or the bare name of a local tool. */
+  tool: string;
+  /** The permission request that it rests on. */
+  requestId: string | undefined;
+  readonly toolCallId: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly options: CallOptions;
+  /** Fires when the caller gives up or the session ends. */
+  readonly signal: AbortSignal;
+  readonly #context: CallContext;
+  readonly #startedAt: number;
+
+  constructor(
+    facts: { readonly tool: string; readonly toolCallId: string; readonly args: Readonly<Record<string, unknown>> },
+    options: CallOptions,
+    signal: AbortSignal,
+    context: CallContext,
+  ) {
+    this.tool = facts.tool;
+    this.toolCallId = facts.toolCallId;
+    this.args = facts.args;
+    this.options = options;
+    this.signal = signal;
+    this.#context = context;
+    this.#startedAt = context.clock.monotonic();
+  }
+
+  get turnId(): string | undefined {
+    return this.options.turnId;
+  }
+
+  /** Whole milliseconds since the call was made. */
+  get durationMs(): number {
+    return Math.round(this.#context.clock.monotonic() - this.#startedAt);
+  }
+
+  /** Writes events. Rejects with `ERR_NOT_LOGGED`: what is not in the log must not be acted on. */
+  async append(events: readonly EventInput[]): Promise<void> {
+    try {
+      await this.#context.append(events);
+    } catch (cause) {
+      throw new HostError(
+        "ERR_NOT_LOGGED",
+        `Cannot go on with the call of ${this.tool}: the event log does not take it`,
+        { cause },
+      );
+    }
+  }
+
+  /**
+   * Ends the call with its closing events. Where these cannot be written the outcome is that: `failed` if nothing was
+   * sent, else `unknown`, since what is not logged must not be told as done.
+   */
+  async end(events: readonly EventInput[], wasSent: boolean, outcome: () => Outcome): Promise<Outcome> {
+    try {
+      await this.#context.append(events);
+    } catch {
+      // Whoever owns the log knows why it takes nothing more; this caller has to know that it does not.
+      return this.notLogged(wasSent);
+    }
+    return outcome();
+  }
+
+  notLogged(wasSent: boolean): Outcome {
+    const message = wasSent
+      ? "The call was sent, and how it ended could not be logged"
+      : "The call was not made: it could not be logged";
+    return this.failed(wasSent ? "unknown" : "failed", "not_logged", { code: "ERR_NOT_LOGGED", message });
+  }
+
+  completed(output: Output): Outcome {
+    const { structuredContent, artifact } = output;
+    return {
+      status: "completed",
+      output: output.output,
+      content: output.content,
+      ...("structuredContent" in output ? { structuredContent } : {}),
+      isError: output.isError,
+      ...(artifact === undefined ? {} : { artifact }),
+      truncated: output.truncated,
+      findings: output.findings,
+      toolCallId: this.toolCallId,
+      ...(this.requestId === undefined ? {} : { requestId: this.requestId }),
+      durationMs: this.durationMs,
+    };
+  }
+
+  failed(status: "failed" | "denied" | "unknown", reason: OutcomeReason, { code, message }: Fault): Outcome {
+    return withoutResult(status, { code: String(code), message, reason }, this);
+  }
+
+  cancelled(): Outcome {
+    return withoutResult(
+      "cancelled",
+      { code: "ERR_CANCELLED", message: "The caller gave up", reason: "cancelled" },
+      this,
+    );
+  }
+
+  /** Somebody has to decide first. */
+  pending(): Outcome {
+    return withoutResult("pending", {
+      code: "ERR_DENIED",
+      message: "Waits for a decision",
+      reason: "waits_for_decision",
+    }, this);
+  }
+}

@@ -1,0 +1,278 @@
+import type { RouterView } from "../catalog/router_view.ts";
+import type { EventInput } from "../events/event.ts";
+import { HostError, isHostError } from "../kernel/errors.ts";
+import type { Ids } from "../kernel/ids.ts";
+import type { Desk } from "../permission/desk.ts";
+import { previewArgs } from "../permission/gate_events.ts";
+import type { Allowed, Denied, Gate, GateVerdict } from "../permission/request.ts";
+import type { Fault } from "../servers/fault.ts";
+import type { Server } from "../servers/server.ts";
+import { type ReadArguments, readArguments } from "./arguments.ts";
+import { Call, type CallContext, type CallOptions } from "./call.ts";
+import { toolCancelled, toolFailed } from "./call_events.ts";
+import { denialText, type GateRequestOptions, GateRequests } from "./gate_request.ts";
+import { LinkedSignals } from "./linked_signals.ts";
+import { callLocal } from "./local_call.ts";
+import type { Outcome } from "./outcome.ts";
+import { Repeats } from "./repeats.ts";
+import { resolveCall, type Route } from "./resolved.ts";
+import { callServer } from "./server_call.ts";
+import { type WaitingCall, WaitingCalls } from "./waiting_calls.ts";
+
+export interface ExecutorOptions extends CallContext, GateRequestOptions {
+  /** What the session can call; read anew for each call. */
+  readonly view: RouterView<Server>;
+  readonly gate: Gate;
+  /** Where asks lie that nobody waits for. */
+  readonly desk: Pick<Desk, "list">;
+  readonly ids: Ids;
+}
+
+/** What was decided about a call, and the events that say so and are not in the log yet. */
+interface Decided {
+  readonly outcome: Allowed | Denied;
+  readonly events: readonly EventInput[];
+}
+
+/** What a call is about once it is known. */
+interface Subject {
+  readonly name: string;
+  readonly route: Route;
+  readonly argsPreview: unknown;
+}
+
+/** How often a call is decided anew because its tool was not any more what was allowed. */
+const MAX_DECISIONS = 3;
+
+/** Makes the calls of one session: each passes the router, the gate and the log before anything is sent. */
+export class Executor {
+  readonly #options: ExecutorOptions;
+  readonly #signals: LinkedSignals;
+  readonly #repeats: Repeats;
+  readonly #waiting: WaitingCalls;
+  readonly #requests: GateRequests;
+  #running = 0;
+  #onIdle: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ExecutorOptions) {
+    this.#options = options;
+    this.#requests = new GateRequests(options);
+    this.#repeats = new Repeats(options.clock);
+    this.#waiting = new WaitingCalls(options.desk, options.session);
+    this.#signals = new LinkedSignals((source) =>
+      new HostError("ERR_CANCELLED", "Call was cancelled by its caller", { cause: source.reason })
+    );
+  }
+
+  /** Makes a call. Whatever becomes of it is its outcome; rejects only for misuse, and when the session is closed. */
+  async call(name: string, args: unknown, options: CallOptions = {}): Promise<Outcome> {
+    this.#checkCall(name, options);
+    const read = readArguments(args);
+    const { toolCallId } = options;
+    if (toolCallId === undefined) return await this.#begin(name, read, this.#options.ids.next("tc"), options);
+    const waiting = read.ok ? this.#waiting.find(toolCallId, name, read.args) : undefined;
+    if (waiting !== undefined) {
+      return await this.#waiting.takeDecided(waiting) ? await this.#goOn(waiting, options.signal) : waiting.outcome;
+    }
+    return await this.#repeats.run(
+      toolCallId,
+      name,
+      read.ok ? read.args : read.why,
+      () => this.#begin(name, read, toolCallId, options),
+    );
+  }
+
+  /** Goes on with calls that came back as `pending` and have been decided since. Gives the outcome of each, of open ones too. */
+  async resume(): Promise<Outcome[]> {
+    this.#checkOpen();
+    const { decided, open } = await this.#waiting.takeAllDecided();
+    return await Promise.all([
+      ...decided.map((call) => this.#goOn(call, undefined)),
+      ...open.map((call) => call.outcome),
+    ]);
+  }
+
+  /** Ends all calls; resolves once each has its closing event. Asks that nobody waits for stay at the desk. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const { gate, session } = this.#options;
+    const idle = new Promise<void>((resolve) => this.#onIdle = resolve);
+    gate.endSession(session);
+    this.#signals.end(new HostError("ERR_SESSION_CLOSED", `Session "${session}" was closed`));
+    this.#waiting.clear();
+    if (this.#running > 0) await idle;
+  }
+
+  async #begin(name: string, read: ReadArguments, toolCallId: string, options: CallOptions): Promise<Outcome> {
+    return await this.#run({ name, toolCallId, args: read.ok ? read.args : {}, options }, async (call) => {
+      if (read.ok) return await this.#decide(call, name, 1);
+      return await this.#fail(call, "invalid_arguments", {
+        code: "ERR_INVALID_ARGUMENTS",
+        message: `Cannot use the arguments of ${call.tool}: ${read.why}`,
+      });
+    });
+  }
+
+  /** Counts a call as running, and turns a log that takes nothing into its outcome. */
+  async #run(
+    { name, toolCallId, args, options }: Pick<WaitingCall, "name" | "toolCallId" | "args" | "options">,
+    make: (call: Call) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    // A name is untrusted text until it is resolved.
+    const call = new Call(
+      { tool: name.slice(0, 300), toolCallId, args },
+      options,
+      this.#signals.take(options.signal),
+      this.#options,
+    );
+    this.#running++;
+    try {
+      return await make(call);
+    } catch (error) {
+      if (isHostError(error, "ERR_NOT_LOGGED")) return call.notLogged(false);
+      throw error;
+    } finally {
+      this.#signals.giveBack(options.signal);
+      if (--this.#running === 0) this.#onIdle?.();
+    }
+  }
+
+  async #decide(call: Call, name: string, decisions: number): Promise<Outcome> {
+    const { view, scrubber } = this.#options;
+    const resolved = await resolveCall(call, name, view, this.#options);
+    if ("outcome" in resolved) return resolved.outcome;
+    const { route } = resolved;
+    if (call.options.onAsk === "return" && this.#waiting.isFull) {
+      return await this.#fail(call, "too_many_asks", {
+        code: "ERR_DENIED",
+        message: "Too many calls wait for a decision already",
+      });
+    }
+    const verdict = await this.#ask(call, route);
+    if (verdict === undefined) {
+      return await this.#fail(call, "permission_denied", {
+        code: "ERR_DENIED",
+        message: `Call of ${call.tool} was denied: the gate has failed`,
+      });
+    }
+    call.requestId = verdict.requestId;
+    // The gate has scrubbed the arguments already; scrubbing comes before cutting.
+    const argsPreview = verdict.events[0]?.payload["args"] ?? previewArgs(scrubber.value(call.args));
+    const subject: Subject = { name, route, argsPreview };
+    if (verdict.kind === "decided") return await this.#act(call, subject, verdict, decisions);
+    await call.append(verdict.events);
+    if (verdict.returnPending) return this.#leave(call, subject, verdict);
+    return await this.#act(call, subject, await verdict.wait(), decisions);
+  }
+
+  /** `undefined` when the gate itself fails: then nothing passes. */
+  async #ask(call: Call, route: Route): Promise<GateVerdict | undefined> {
+    try {
+      const request = this.#requests.of(call, route);
+      return await this.#options.gate.decide(request instanceof Promise ? await request : request);
+    } catch (error) {
+      this.#options.onError(error);
+      return undefined;
+    }
+  }
+
+  /** A tool that changed after it was allowed is decided about again. */
+  async #act(call: Call, subject: Subject, { outcome, events }: Decided, decisions: number): Promise<Outcome> {
+    const { name, route, argsPreview } = subject;
+    if (outcome.decision === "deny") return await this.#deny(call, outcome, events);
+    if (route.kind === "local") return await callLocal(call, route.tool, events, this.#options);
+    const ended = await callServer(
+      call,
+      { server: route.server, entry: route.entry, argsPreview },
+      events,
+      this.#options,
+    );
+    if (ended !== undefined) return ended;
+    if (decisions < MAX_DECISIONS) return await this.#decide(call, name, decisions + 1);
+    return await this.#fail(call, "quarantined", {
+      code: "ERR_DENIED",
+      message: `Cannot call ${call.tool}: its definition keeps changing`,
+    });
+  }
+
+  async #deny(call: Call, denied: Denied, before: readonly EventInput[]): Promise<Outcome> {
+    const isClosing = this.#closing !== undefined;
+    if (call.signal.aborted && !isClosing) {
+      return await call.end([...before, toolCancelled(call, "not_sent")], false, () => call.cancelled());
+    }
+    const reason = isClosing && denied.sourcedFrom === "host_stop" ? "session_closed" : denied.reason;
+    const fault = { code: "ERR_DENIED", message: `Call of ${call.tool} was denied: ${denialText(denied)}` };
+    return await call.end(
+      [...before, toolFailed(call, reason, "not_sent", fault)],
+      false,
+      () => call.failed("denied", reason, fault),
+    );
+  }
+
+  /** Ends a call of which nothing was sent. */
+  #fail(
+    call: Call,
+    reason: "invalid_arguments" | "too_many_asks" | "permission_denied" | "quarantined",
+    fault: Fault,
+  ): Promise<Outcome> {
+    const status = fault.code === "ERR_DENIED" ? "denied" : "failed";
+    return call.end([toolFailed(call, reason, "not_sent", fault)], false, () => call.failed(status, reason, fault));
+  }
+
+  #leave(call: Call, subject: Subject, verdict: WaitingCall["verdict"]): Outcome {
+    const { toolCallId, args, options: { signal: _, ...options } } = call;
+    const outcome = call.pending();
+    this.#waiting.add({ ...subject, toolCallId, args, options, verdict, outcome });
+    return outcome;
+  }
+
+  /** Goes on with a call that was decided about, under its own id, so that it is not made a second time meanwhile. */
+  #goOn(waiting: WaitingCall, signal: AbortSignal | undefined): Promise<Outcome> {
+    const { name, toolCallId, args, route, verdict } = waiting;
+    const options = signal === undefined ? waiting.options : { ...waiting.options, signal };
+    return this.#repeats.run(
+      toolCallId,
+      name,
+      args,
+      () =>
+        this.#run({ name, toolCallId, args, options }, async (call) => {
+          call.tool = route.kind === "mcp" ? route.entry.qualified : route.tool.name;
+          call.requestId = verdict.requestId;
+          return await this.#act(call, waiting, await verdict.wait(), 1);
+        }),
+    );
+  }
+
+  #checkCall(name: unknown, { toolCallId, timeoutMs }: CallOptions): void {
+    this.#checkOpen();
+    if (typeof name !== "string") {
+      throw new HostError(
+        "ERR_INVALID_ARGUMENTS",
+        `Cannot call a tool: its name is ${name === null ? "null" : typeof name}, wanted a string`,
+      );
+    }
+    if (toolCallId !== undefined && (typeof toolCallId !== "string" || !/^[\x21-\x7e]{1,256}$/.test(toolCallId))) {
+      throw new HostError(
+        "ERR_INVALID_ARGUMENTS",
+        "Cannot call a tool: its toolCallId is not 1 to 256 visible ASCII characters",
+      );
+    }
+    if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= 2_147_483_647)) {
+      throw new HostError(
+        "ERR_INVALID_ARGUMENTS",
+        `Cannot call a tool: its timeoutMs is ${timeoutMs}, wanted more than 0 and at most 2147483647`,
+      );
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#closing !== undefined) {
+      throw new HostError("ERR_SESSION_CLOSED", `Cannot use session "${this.#options.session}": it is closed`);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import type { CatalogEntry } from "../catalog/catalog.ts";
+import type { Denied, GateRequest } from "../permission/request.ts";
+import type { Server } from "../servers/server.ts";
+import type { Call } from "./call.ts";
+import type { Route } from "./resolved.ts";
+
+export interface GateRequestOptions {
+  readonly session: string;
+  readonly stream: string;
+  /** What happens where somebody has to be asked and the call does not say. */
+  readonly onAsk: "wait" | "deny";
+}
+
+/** Puts calls into the words of the gate. */
+export class GateRequests {
+  readonly #options: GateRequestOptions;
+  /** What grants are bound to, for the definitions that were called: a call after the first need not wait for a hash. */
+  readonly #fingerprints = new WeakMap<CatalogEntry, string>();
+
+  constructor(options: GateRequestOptions) {
+    this.#options = options;
+  }
+
+  of(call: Call, route: Route): GateRequest | Promise<GateRequest> {
+    if (route.kind === "local") {
+      return { ...this.#common(call), toolName: call.tool, source: "local", configuredRisk: route.tool.risk };
+    }
+    const { server, entry } = route;
+    const known = this.#fingerprints.get(entry);
+    if (known !== undefined) return this.#ofServer(call, route, known);
+    // The catalog that the route was just read from.
+    const fingerprint = server.catalog?.fingerprint(entry.name) ?? Promise.resolve(undefined);
+    return fingerprint.then((definition) => this.#ofServer(call, route, this.#remember(server, entry, definition)));
+  }
+
+  #ofServer(call: Call, { server, entry, source }: Extract<Route, { kind: "mcp" }>, fingerprint: string): GateRequest {
+    const { tools, trustAnnotations } = server.config;
+    const { annotations } = entry.definition;
+    return {
+      ...this.#common(call),
+      alias: entry.alias,
+      server: server.name,
+      toolName: entry.name,
+      source,
+      ...(annotations === undefined ? {} : { annotations }),
+      // A tool may be called like a member that every object has.
+      ...(Object.hasOwn(tools.risk, entry.name) ? { configuredRisk: tools.risk[entry.name]! } : {}),
+      trustAnnotations,
+      fingerprint,
+    };
+  }
+
+  #common({ toolCallId, tool, args, signal, options }: Call): Omit<GateRequest, "toolName" | "source"> {
+    const { session, stream, onAsk } = this.#options;
+    return {
+      stream,
+      session,
+      by: options.by ?? "caller",
+      toolCallId,
+      tool,
+      args,
+      signal,
+      onAsk: options.onAsk ?? onAsk,
+    };
+  }
+
+  #remember(server: Server, entry: CatalogEntry, definition: string | undefined): string {
+    const fingerprint = `${server.fingerprint} ${definition ?? ""}`;
+    this.#fingerprints.set(entry, fingerprint);
+    return fingerprint;
+  }
+}
+
+/** Why a call was denied, as the end of a sentence. */
+export function denialText({ reason, sourcedFrom }: Denied): string {
+  if (reason === "too_many_asks") return "too many calls wait for a decision already";
+  switch (sourcedFrom) {
+    case "user_deny":
+      return "a person said no";
+    case "timeout":
+      return "nobody decided in time";
+    case "no_approver":
+      return "somebody has to decide and nobody can be asked";
+    case "host_stop":
+      return "nobody can be asked any more";
+    case "default":
+      return "its risk is denied unless a rule allows it";
+    default:
+      return "a rule says so";
+  }
+}

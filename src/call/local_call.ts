@@ -1,0 +1,139 @@
+import type { LocalTool } from "../catalog/local_tool.ts";
+import type { EventInput } from "../events/event.ts";
+import { untilAborted } from "../kernel/abort.ts";
+import type { Timer } from "../kernel/clock.ts";
+import { causeCode, HostError, isHostError } from "../kernel/errors.ts";
+import type { ContentBlock, JsonObject, Progress } from "../protocol/model.ts";
+import { faultOf, scrubbedExcerpt } from "../servers/fault.ts";
+import type { Call, CallContext } from "./call.ts";
+import { artifactStored, toolCancelled, toolCompleted, toolFailed, toolStarted } from "./call_events.ts";
+import type { Outcome } from "./outcome.ts";
+import { readOutput } from "./output.ts";
+
+const TIMEOUT_MS = 60_000;
+const MAX_TOTAL_MS = 600_000;
+
+/** Runs an allowed local tool under a deadline. `before` are the events that the call rests on and that are not in the log yet. */
+export async function callLocal(
+  call: Call,
+  tool: LocalTool,
+  before: readonly EventInput[],
+  context: CallContext,
+): Promise<Outcome> {
+  await call.append([...before, toolStarted(call)]);
+  const startedAt = context.clock.monotonic();
+  const deadline = new Deadline(call, context);
+  try {
+    const running = Promise.resolve().then(() =>
+      tool.run(call.args, {
+        signal: deadline.signal,
+        toolCallId: call.toolCallId,
+        ...(call.options.onProgress === undefined ? {} : { onProgress: (progress) => deadline.progress(progress) }),
+      })
+    );
+    const result = await untilAborted(running, `Call of ${call.tool}`, deadline.signal);
+    const output = await readOutput(resultOf(result), context.output);
+    const events = [toolCompleted(call, output, Math.round(context.clock.monotonic() - startedAt))];
+    if (output.artifact !== undefined) events.unshift(artifactStored(call, output.artifact));
+    return await call.end(events, true, () => call.completed(output));
+  } catch (error) {
+    return await endLocal(call, error, deadline.signal.aborted, context);
+  } finally {
+    deadline.clear();
+  }
+}
+
+async function endLocal(call: Call, error: unknown, wasStopped: boolean, context: CallContext): Promise<Outcome> {
+  const { scrubber } = context;
+  if (!wasStopped) {
+    // The tool's own words are for whoever called it; the log keeps a text that is the same on every runtime.
+    const text = error instanceof Error && !isHostError(error) ? error.message : faultOf(error, scrubber).message;
+    const fault = { code: causeCode(error), message: `Local tool failed: ${scrubbedExcerpt(text, scrubber)}` };
+    const logged = { code: fault.code, message: "Local tool failed" };
+    return await call.end(
+      [toolFailed(call, "invalid_result", "answered", logged)],
+      true,
+      () => call.failed("failed", "invalid_result", fault),
+    );
+  }
+  const fault = faultOf(error, scrubber);
+  if (isHostError(error, "ERR_TIMEOUT")) {
+    return await call.end(
+      [toolFailed(call, "timeout", "unknown", fault)],
+      true,
+      () => call.failed("unknown", "timeout", fault),
+    );
+  }
+  if (isHostError(error, "ERR_SESSION_CLOSED")) {
+    return await call.end(
+      [toolFailed(call, "session_closed", "unknown", fault)],
+      true,
+      () => call.failed("unknown", "session_closed", fault),
+    );
+  }
+  return await call.end([toolCancelled(call, "unknown")], true, () => call.cancelled());
+}
+
+function resultOf(result: string | { readonly content: readonly ContentBlock[] }): JsonObject {
+  if (typeof result === "string") return { content: [{ type: "text", text: result }] };
+  return typeof result === "object" && result !== null ? (result as unknown as JsonObject) : {};
+}
+
+/** Fires with the caller, the session, or when the tool was silent for too long; its own progress buys it time. */
+class Deadline {
+  readonly #controller = new AbortController();
+  readonly #call: Call;
+  readonly #context: CallContext;
+  readonly #timeoutMs: number;
+  readonly #hardAt: number;
+  readonly #onAbort: () => void;
+  #timer: Timer | undefined;
+  #isOver = false;
+
+  constructor(call: Call, context: CallContext) {
+    this.#call = call;
+    this.#context = context;
+    this.#timeoutMs = call.options.timeoutMs ?? TIMEOUT_MS;
+    this.#hardAt = context.clock.monotonic() + Math.max(MAX_TOTAL_MS, this.#timeoutMs);
+    this.#onAbort = () => this.#controller.abort(call.signal.reason);
+    if (call.signal.aborted) this.#onAbort();
+    else call.signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.#arm();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  progress({ progress, total, message }: Progress): void {
+    if (this.#isOver || typeof progress !== "number") return;
+    this.#arm();
+    const { scrubber, onError } = this.#context;
+    try {
+      this.#call.options.onProgress?.({
+        progress,
+        ...(total === undefined ? {} : { total }),
+        ...(message === undefined ? {} : { message: scrubbedExcerpt(message, scrubber) }),
+      });
+    } catch (error) {
+      // The caller's own code; its fault must not end the call.
+      onError(error);
+    }
+  }
+
+  clear(): void {
+    this.#isOver = true;
+    this.#timer?.cancel();
+    this.#call.signal.removeEventListener("abort", this.#onAbort);
+  }
+
+  #arm(): void {
+    this.#timer?.cancel();
+    const { clock } = this.#context;
+    const delayMs = Math.max(0, Math.min(this.#timeoutMs, this.#hardAt - clock.monotonic()));
+    this.#timer = clock.after(delayMs, () => {
+      const found = `it was silent for ${delayMs} ms`;
+      this.#controller.abort(new HostError("ERR_TIMEOUT", `Call of ${this.#call.tool} timed out: ${found}`));
+    });
+  }
+}

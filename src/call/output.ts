@@ -1,0 +1,145 @@
+import { HostError } from "../kernel/errors.ts";
+import type { CallToolResult, ContentBlock, JsonObject } from "../protocol/model.ts";
+import type { Scrubber } from "../scrub/scrubber.ts";
+import type { ArtifactRef, ArtifactStore } from "../store/artifacts.ts";
+import { headAndTail, type SizedText, sizeOf } from "./excerpt.ts";
+import type { Finding } from "./outcome.ts";
+
+/** A tool's result, fit to be shown. */
+export interface Output {
+  /** See {@link Outcome.output}. */
+  readonly output: string;
+  readonly content: readonly ContentBlock[];
+  readonly structuredContent?: unknown;
+  readonly isError: boolean;
+  /** What the event shows of it. */
+  readonly preview: string;
+  readonly isPreviewCut: boolean;
+  /** UTF-8 bytes of the whole text. */
+  readonly resultSize: number;
+  /** `output` is not the whole text. */
+  readonly truncated: boolean;
+  readonly artifact?: ArtifactRef;
+  readonly findings: readonly Finding[];
+}
+
+export interface OutputOptions {
+  readonly scrubber: Scrubber;
+  /** Takes the whole text of results that are longer than the preview. Without it, they are only cut. */
+  readonly artifacts?: ArtifactStore | undefined;
+  /** Most bytes of `preview`. */
+  readonly previewBytes: number;
+  /** Most bytes of `output`. */
+  readonly maxOutputBytes: number;
+  /** Told why an artifact could not be kept; the result is shown without it. */
+  readonly onError: (error: unknown) => void;
+}
+
+const MAX_LABEL = 200;
+
+/**
+ * The one way from a result to what leaves the host: scrubbed first, then measured, kept whole where it is long, and
+ * only then cut. A promise only where an artifact is written. Throws `ERR_PROTOCOL` for what is no result.
+ */
+export function readOutput(result: JsonObject, options: OutputOptions): Output | Promise<Output> {
+  const checked = checkResult(result);
+  const { scrubber, artifacts, previewBytes } = options;
+  const content = scrubber.value(checked.content);
+  const scrubbed: Scrubbed = {
+    content,
+    isError: checked.isError === true,
+    ...("structuredContent" in checked ? { structuredContent: scrubber.value(checked.structuredContent) } : {}),
+  };
+  const text = sizeOf(textOf(scrubbed));
+  if (text.bytes <= previewBytes || artifacts === undefined) return show(scrubbed, text, undefined, options);
+  return keep(text, artifacts, options).then((artifact) => show(scrubbed, text, artifact, options));
+}
+
+type Scrubbed = Pick<Output, "content" | "structuredContent" | "isError">;
+
+function show(scrubbed: Scrubbed, text: SizedText, artifact: ArtifactRef | undefined, options: OutputOptions): Output {
+  const { previewBytes, maxOutputBytes } = options;
+  const truncated = text.bytes > maxOutputBytes;
+  const isPreviewCut = text.bytes > previewBytes;
+  return {
+    ...scrubbed,
+    output: truncated
+      ? headAndTail(text, maxOutputBytes, artifact === undefined ? "" : `, whole text in artifact ${artifact.sha256}`)
+      : text.text,
+    preview: isPreviewCut ? headAndTail(text, previewBytes) : text.text,
+    isPreviewCut,
+    resultSize: text.bytes,
+    truncated,
+    ...(artifact === undefined ? {} : { artifact }),
+    findings: [],
+  };
+}
+
+async function keep(
+  text: SizedText,
+  artifacts: ArtifactStore,
+  { onError }: OutputOptions,
+): Promise<ArtifactRef | undefined> {
+  try {
+    const writer = await artifacts.create({ mediaType: "text/plain" });
+    try {
+      await writer.write(text.encoded ?? new TextEncoder().encode(text.text));
+      return await writer.commit();
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
+  } catch (error) {
+    // A full store must not lose the answer of a call that was made.
+    onError(error);
+    return undefined;
+  }
+}
+
+/** Blocks must have a type; what they are beyond that is passed on unread. */
+function checkResult(result: JsonObject): CallToolResult {
+  const { content = [], isError } = result as { content?: unknown; isError?: unknown };
+  const isUsable = Array.isArray(content) && (isError === undefined || typeof isError === "boolean") &&
+    content.every(isBlock) &&
+    ("content" in result || "structuredContent" in result);
+  if (!isUsable) {
+    throw new HostError("ERR_PROTOCOL", "Cannot use the result of a tool: wanted a list of content blocks");
+  }
+  return "content" in result ? (result as CallToolResult) : { ...result, content };
+}
+
+function isBlock(block: unknown): block is ContentBlock {
+  return typeof block === "object" && block !== null && typeof (block as { type?: unknown }).type === "string";
+}
+
+function textOf({ content, structuredContent }: Scrubbed): string {
+  if (content.length === 1) return blockText(content[0]!);
+  if (content.length === 0) return structuredContent === undefined ? "" : JSON.stringify(structuredContent);
+  return content.map(blockText).join("\n");
+}
+
+/** The text of a text block; of any other its label, never its data. */
+function blockText(block: ContentBlock): string {
+  const { type, text, data, mimeType, uri, resource } = block as Record<string, unknown>;
+  if (type === "text") return typeof text === "string" ? text : "";
+  const inner = (typeof resource === "object" && resource !== null ? resource : {}) as Record<string, unknown>;
+  const bytes = base64Bytes(data) ?? base64Bytes(inner["blob"]);
+  const parts = [
+    type,
+    uri ?? inner["uri"],
+    mimeType ?? inner["mimeType"],
+    bytes === undefined ? undefined : `${bytes} bytes`,
+  ];
+  return `[${parts.filter((part) => typeof part === "string").map((part) => oneLine(part as string)).join(" ")}]`;
+}
+
+function base64Bytes(data: unknown): number | undefined {
+  if (typeof data !== "string") return undefined;
+  const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
+  return Math.floor(data.length * 0.75) - padding;
+}
+
+/** A label stays one line, whatever its server put into it. */
+function oneLine(text: string): string {
+  return text.slice(0, MAX_LABEL).replace(/[\p{Cc}\p{Zl}\p{Zp}\]]/gu, " ");
+}
