@@ -33,8 +33,8 @@ const DEFAULT_CONTESTANTS = runtime === "node" ? "raw,ours,official" : "raw,ours
 const ROWS = [
   { transport: "stdio", inFlight: 1, calls: 10_000 },
   { transport: "stdio", inFlight: 64, calls: 30_000 },
-  { transport: "http", inFlight: 1, calls: 3_000 },
-  { transport: "http", inFlight: 32, calls: 6_000 },
+  { transport: "http", inFlight: 1, calls: 4_000 },
+  { transport: "http", inFlight: 32, calls: 10_000 },
 ].flatMap((row) =>
   ["legacy", "modern"].map((era) => ({ ...row, era, name: `${row.transport} c${row.inFlight} ${era}` }))
 );
