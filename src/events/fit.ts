@@ -18,6 +18,8 @@ const MEASURES: readonly Measure[] = Object.freeze([
   { characters: 64, items: 0, members: 20, depth: 0 },
 ]);
 
+/** An upper bound from {@link maxJsonBytes} is never more than this many times too large (a digit counts as 24 bytes). */
+const BOUND_FACTOR = 24;
 /** Most places that `omitted` names. */
 const MAX_OMITTED = 20;
 const encoder = new TextEncoder();
@@ -28,7 +30,9 @@ const encoder = new TextEncoder();
  * pointer and a count each. Equal payloads are shortened equally. `knownMaxBytes` is an upper bound of its size.
  */
 export function fitPayload(payload: EventPayload, maxBytes: number, knownMaxBytes: number): EventPayload {
-  if (knownMaxBytes <= maxBytes || fits(payload, maxBytes)) return payload;
+  if (knownMaxBytes <= maxBytes) return payload;
+  // What takes far more than the bound can be wrong by need not be made into text only to be measured.
+  if (knownMaxBytes <= maxBytes * BOUND_FACTOR && fits(payload, maxBytes)) return payload;
   for (const measure of MEASURES) {
     const omitted: Record<string, number> = {};
     const shortened = shortenObject(payload as Record<string, unknown>, measure, 0, "", omitted);

@@ -1,4 +1,16 @@
 import type { EventCursor } from "./event.ts";
+import type {
+  actors,
+  callers,
+  containments,
+  crashReasons,
+  decisionSources,
+  failureOutcomes,
+  levels,
+  risks,
+  shutdownReasons,
+  toolFailureReasons,
+} from "./vocabulary.ts";
 
 /**
  * The payload of each type of event that a host writes by itself. Optional members may be given as `undefined`; they
@@ -49,8 +61,8 @@ export type EventPayloads = {
   "mcp.server.permanently_failed": { readonly server: string; readonly crashes: number; readonly lastReason: string };
   "mcp.server.shutdown": {
     readonly server: string;
-    readonly reason: "removed" | "disabled" | "closed" | "config_changed";
-    readonly containment: "cgroup" | "pid_namespace" | "process_group" | "none";
+    readonly reason: (typeof shutdownReasons)[number];
+    readonly containment: (typeof containments)[number];
   };
   "mcp.server.idle_disconnected": { readonly server: string; readonly idleMs: number };
   "mcp.server.auth_required": {
@@ -126,34 +138,8 @@ export type KnownEventInput = {
   };
 }[keyof EventPayloads];
 
-/** How far a call that gave no usable answer had come. */
-export type FailureOutcome = "not_sent" | "unknown" | "answered";
-
-/** `tool.failed.reason` */
-export type ToolFailureReason =
-  | "permission_denied"
-  | "no_approver"
-  | "arguments_not_kept"
-  | "mcp_server_restarted"
-  | "mcp_server_unstable"
-  | "mcp_server_permanently_failed"
-  | "mcp_server_not_connected"
-  | "mcp_server_removed"
-  | "mcp_server_pending"
-  | "auth_required"
-  | "too_many_asks"
-  | "connection_lost"
-  | "timeout"
-  | "remote_error"
-  | "cancelled_by_server"
-  | "invalid_arguments"
-  | "invalid_result"
-  | "quarantined"
-  | "too_many_rounds"
-  | "too_large"
-  | "host_restarted"
-  | "session_closed"
-  | "not_logged";
+export type FailureOutcome = (typeof failureOutcomes)[number];
+export type ToolFailureReason = (typeof toolFailureReasons)[number];
 
 /** A failure as events tell it: a code, and a text that has been scrubbed. */
 export type Fault = { readonly code?: string | number | undefined; readonly message: string };
@@ -163,27 +149,14 @@ export type Artifact = { readonly sha256: string; readonly bytes: number; readon
 
 type Opened = {
   readonly sources?: readonly string[] | undefined;
-  readonly level?: "durable" | "none" | "memory" | undefined;
+  readonly level?: (typeof levels)[number] | undefined;
   readonly reason?: string | undefined;
 };
 
 type Closed = { readonly reason?: string | undefined };
 
-type Risk = "read" | "write" | "execute" | "network" | "credential" | "destructive";
-
-type DecisionSource =
-  | "default"
-  | "rule"
-  | "pin"
-  | "user_explicit_include"
-  | "session_allow_once"
-  | "session_allow"
-  | "always_allow"
-  | "allow_once"
-  | "user_deny"
-  | "timeout"
-  | "no_approver"
-  | "host_stop";
+type Risk = (typeof risks)[number];
+type DecisionSource = (typeof decisionSources)[number];
 
 /** A tool, or a resource, prompt or definition of a server. */
 type PermissionRequested = {
@@ -199,13 +172,13 @@ type PermissionRequested = {
   readonly riskAtDecision?: Risk | undefined;
   readonly risk?: Risk | undefined;
   readonly sourcedFrom: DecisionSource;
-  readonly by: "model" | "caller" | "gateway" | "user";
+  readonly by: (typeof callers)[number];
 };
 
 type PermissionResolved = {
   readonly requestId: string;
   readonly decision: "allow" | "deny";
-  readonly actor: "user" | "policy" | "timeout" | "host";
+  readonly actor: (typeof actors)[number];
   readonly sourcedFrom: DecisionSource;
   readonly scope?: string | undefined;
   readonly reason?: string | undefined;
@@ -237,16 +210,7 @@ type ServerReady = {
 
 type ServerCrashed = {
   readonly server: string;
-  readonly reason:
-    | "exit"
-    | "signal"
-    | "start_failed"
-    | "start_timeout"
-    | "frame_too_large"
-    | "noise"
-    | "flood"
-    | "over_limit"
-    | "unreachable";
+  readonly reason: (typeof crashReasons)[number];
   readonly exitCode?: number | undefined;
   readonly signal?: string | undefined;
   readonly stderrTail?: string | undefined;

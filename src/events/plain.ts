@@ -1,9 +1,9 @@
 import type { EventPayload } from "./event.ts";
 
-/** Objects and lists deeper than this inside a payload are replaced; so are cycles, in the end. */
+/** Objects and lists deeper than this inside a payload are replaced. */
 const MAX_DEPTH = 64;
-/** Most values that a payload may have before the rest is left out; more could never fit one event. */
-const MAX_NODES = 20_000;
+/** Most values that are looked at; the rest is left out, without a count of it. */
+const MAX_NODES = 1_000_000;
 /** What stands where a value was too deep or one too many. */
 export const LEFT_OUT = "…";
 
@@ -12,7 +12,7 @@ export interface PlainPayload {
   readonly payload: EventPayload;
   /** An upper bound of its JSON bytes, taken without making the JSON. */
   readonly maxBytes: number;
-  /** Something was too deep or too much and has been replaced by {@link LEFT_OUT}. */
+  /** Something was too deep, too much or a cycle, and has been replaced by {@link LEFT_OUT}. */
   readonly cut: boolean;
 }
 
@@ -22,8 +22,8 @@ export interface PlainPayload {
  * integers, cycles) becomes text instead of an error.
  */
 export function toPlain(payload: EventPayload): PlainPayload {
-  const walk: Walk = { bytes: 0, nodes: 0, cut: false };
-  const copy = copyValue(payload, walk, 0);
+  const walk: Walk = { bytes: 0, nodes: 0, cut: false, path: [] };
+  const copy = copyValue(payload, walk);
   const isObject = typeof copy === "object" && copy !== null && !Array.isArray(copy);
   return { payload: isObject ? copy as EventPayload : {}, maxBytes: walk.bytes, cut: walk.cut || !isObject };
 }
@@ -47,6 +47,8 @@ interface Walk {
   bytes: number;
   nodes: number;
   cut: boolean;
+  /** The objects and lists that lead to where the walk is. */
+  readonly path: unknown[];
 }
 
 /** The longest numbers have 24 characters (`-1.2345678901234567e-300`). */
@@ -57,7 +59,7 @@ function textBytes(text: string): number {
   return text.length * 6 + 2;
 }
 
-function copyValue(value: unknown, walk: Walk, depth: number): unknown {
+function copyValue(value: unknown, walk: Walk): unknown {
   switch (typeof value) {
     case "string":
       walk.bytes += textBytes(value);
@@ -70,7 +72,7 @@ function copyValue(value: unknown, walk: Walk, depth: number): unknown {
       walk.bytes += SCALAR_BYTES;
       return value;
     case "bigint":
-      return copyValue(String(value), walk, depth);
+      return copyValue(String(value), walk);
     case "object":
       break;
     default:
@@ -80,45 +82,45 @@ function copyValue(value: unknown, walk: Walk, depth: number): unknown {
     walk.bytes += SCALAR_BYTES;
     return null;
   }
-  if (depth > MAX_DEPTH || ++walk.nodes > MAX_NODES) {
+  if (walk.path.length > MAX_DEPTH || walk.path.includes(value)) {
     walk.cut = true;
-    return copyValue(LEFT_OUT, walk, depth);
+    return copyValue(LEFT_OUT, walk);
   }
+  walk.path.push(value);
+  const copy = copyComposite(value, walk);
+  walk.path.pop();
+  return copy;
+}
+
+function copyComposite(value: object, walk: Walk): unknown {
   if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
     const json = (value as { toJSON(): unknown }).toJSON();
-    if (json !== value) return copyValue(json, walk, depth + 1);
+    if (json !== value) return copyValue(json, walk);
   }
-  return Array.isArray(value)
-    ? copyList(value, walk, depth)
-    : copyObject(value as Record<string, unknown>, walk, depth);
-}
-
-function copyList(list: readonly unknown[], walk: Walk, depth: number): unknown[] {
-  const copy: unknown[] = [];
   walk.bytes += 2;
-  for (const item of list) {
-    if (++walk.nodes > MAX_NODES) {
-      walk.cut = true;
-      break;
+  if (Array.isArray(value)) {
+    const list: unknown[] = [];
+    for (const item of value) {
+      if (!take(walk)) break;
+      walk.bytes++;
+      list.push(copyValue(item, walk) ?? null);
     }
-    walk.bytes++;
-    copy.push(copyValue(item, walk, depth + 1) ?? null);
+    return list;
   }
-  return copy;
-}
-
-function copyObject(record: Record<string, unknown>, walk: Walk, depth: number): Record<string, unknown> {
-  const copy: Record<string, unknown> = {};
-  walk.bytes += 2;
-  for (const key of Object.keys(record)) {
-    if (++walk.nodes > MAX_NODES) {
-      walk.cut = true;
-      break;
-    }
-    const member = key === "__proto__" ? undefined : copyValue(record[key], walk, depth + 1);
+  const record: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    if (!take(walk)) break;
+    const member = key === "__proto__" ? undefined : copyValue((value as Record<string, unknown>)[key], walk);
     if (member === undefined) continue;
     walk.bytes += textBytes(key) + 2;
-    copy[key] = member;
+    record[key] = member;
   }
-  return copy;
+  return record;
+}
+
+/** Counts one more value; false when there have been enough. */
+function take(walk: Walk): boolean {
+  if (++walk.nodes <= MAX_NODES) return true;
+  walk.cut = true;
+  return false;
 }

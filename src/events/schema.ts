@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { HostEvent } from "./event.ts";
 import type { EventPayloads } from "./payloads.ts";
+import * as words from "./vocabulary.ts";
 
 /**
  * Schemas of what a host writes. Members that they do not know pass through, so that an event of a later version can
@@ -17,25 +18,12 @@ const remoteCall = { server: text, toolCallId: text };
 
 const fault = v.looseObject({ code: v.optional(v.union([v.string(), v.number()])), message: text });
 const artifact = { sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)), bytes: count, mediaType: text };
-const outcome = v.picklist(["not_sent", "unknown", "answered"]);
-const risk = v.picklist(["read", "write", "execute", "network", "credential", "destructive"]);
-const sourcedFrom = v.picklist([
-  "default",
-  "rule",
-  "pin",
-  "user_explicit_include",
-  "session_allow_once",
-  "session_allow",
-  "always_allow",
-  "allow_once",
-  "user_deny",
-  "timeout",
-  "no_approver",
-  "host_stop",
-]);
+const outcome = v.picklist(words.failureOutcomes);
+const risk = v.picklist(words.risks);
+const sourcedFrom = v.picklist(words.decisionSources);
 const opened = v.looseObject({
   sources: v.optional(names),
-  level: v.optional(v.picklist(["durable", "none", "memory"])),
+  level: v.optional(v.picklist(words.levels)),
   reason: v.optional(text),
 });
 const closed = v.looseObject({ reason: v.optional(text) });
@@ -61,12 +49,12 @@ export const payloadSchemas: { readonly [T in keyof EventPayloads]: v.GenericSch
         riskAtDecision: v.optional(risk),
         risk: v.optional(risk),
         sourcedFrom,
-        by: v.picklist(["model", "caller", "gateway", "user"]),
+        by: v.picklist(words.callers),
       }),
       "permission.resolved": v.looseObject({
         requestId: text,
         decision: v.picklist(["allow", "deny"]),
-        actor: v.picklist(["user", "policy", "timeout", "host"]),
+        actor: v.picklist(words.actors),
         sourcedFrom,
         scope: v.optional(text),
         reason: v.optional(text),
@@ -87,31 +75,7 @@ export const payloadSchemas: { readonly [T in keyof EventPayloads]: v.GenericSch
       }),
       "tool.failed": v.looseObject({
         ...call,
-        reason: v.picklist([
-          "permission_denied",
-          "no_approver",
-          "arguments_not_kept",
-          "mcp_server_restarted",
-          "mcp_server_unstable",
-          "mcp_server_permanently_failed",
-          "mcp_server_not_connected",
-          "mcp_server_removed",
-          "mcp_server_pending",
-          "auth_required",
-          "too_many_asks",
-          "connection_lost",
-          "timeout",
-          "remote_error",
-          "cancelled_by_server",
-          "invalid_arguments",
-          "invalid_result",
-          "quarantined",
-          "too_many_rounds",
-          "too_large",
-          "host_restarted",
-          "session_closed",
-          "not_logged",
-        ]),
+        reason: v.picklist(words.toolFailureReasons),
         outcome,
         error: v.optional(fault),
       }),
@@ -137,17 +101,7 @@ export const payloadSchemas: { readonly [T in keyof EventPayloads]: v.GenericSch
       "mcp.server.warning": v.looseObject({ ...server, kind: text, count, excerpt: v.optional(text) }),
       "mcp.server.crashed": v.looseObject({
         ...server,
-        reason: v.picklist([
-          "exit",
-          "signal",
-          "start_failed",
-          "start_timeout",
-          "frame_too_large",
-          "noise",
-          "flood",
-          "over_limit",
-          "unreachable",
-        ]),
+        reason: v.picklist(words.crashReasons),
         exitCode: v.optional(v.number()),
         signal: v.optional(text),
         stderrTail: v.optional(text),
@@ -158,8 +112,8 @@ export const payloadSchemas: { readonly [T in keyof EventPayloads]: v.GenericSch
       "mcp.server.permanently_failed": v.looseObject({ ...server, crashes: count, lastReason: text }),
       "mcp.server.shutdown": v.looseObject({
         ...server,
-        reason: v.picklist(["removed", "disabled", "closed", "config_changed"]),
-        containment: v.picklist(["cgroup", "pid_namespace", "process_group", "none"]),
+        reason: v.picklist(words.shutdownReasons),
+        containment: v.picklist(words.containments),
       }),
       "mcp.server.idle_disconnected": v.looseObject({ ...server, idleMs: amount }),
       "mcp.server.auth_required": v.looseObject({ ...server, authorizationUrl: v.optional(text), scopes: names }),

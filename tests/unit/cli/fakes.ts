@@ -2,7 +2,8 @@ import type { CallOutcome, CliHost, CliSession, OpenHost, ServerRow, ToolRow } f
 import { runCommandLine } from "../../../src/cli/main.ts";
 import type { Choose, Terminal } from "../../../src/cli/terminal.ts";
 import type { HostEvent } from "../../../src/events/event.ts";
-import type { FileSystem, Runtime } from "../../../src/kernel/runtime.ts";
+import type { Runtime } from "../../../src/kernel/runtime.ts";
+import { MemoryFiles } from "../../fixtures/memory_files.ts";
 
 /** A terminal that keeps what is written to it. */
 export interface FakeTerminal extends Terminal {
@@ -40,20 +41,15 @@ export function fakeTerminal(args: readonly string[], options: FakeTerminalOptio
   };
 }
 
-function fakeRuntime(files: Readonly<Record<string, string>>, env: Readonly<Record<string, string>>): Runtime {
-  const disk: Pick<FileSystem, "readText" | "join"> = {
-    readText: (path) =>
-      Object.hasOwn(files, path)
-        ? Promise.resolve(files[path]!)
-        : Promise.reject(Object.assign(new Error("no such file"), { code: "ENOENT" })),
-    join: (...parts) => parts.join("/"),
-  };
+function fakeRuntime(contents: Readonly<Record<string, string>>, env: Readonly<Record<string, string>>): Runtime {
+  const files = new MemoryFiles();
+  for (const [path, text] of Object.entries(contents)) files.put(path, text);
   return {
     name: "fake",
     version: "1",
     fetch: () => Promise.reject(new Error("no network")),
     contentLengthIsDecoded: true,
-    files: disk as FileSystem,
+    files,
     environment: () => ({ ...env }),
   };
 }
@@ -99,13 +95,12 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
         return { status: "completed", output: "", isError: false, durationMs: 1, ...outcome };
       },
       events: () => noEvents(),
-      close: () => Promise.resolve(),
     };
     const host: CliHost = {
       ready: options.ready ?? (() => Promise.resolve()),
       globalMcpStatus: () => servers,
       session: () => Promise.resolve(session),
-      events: ({ signal }) => replay(events, signal),
+      events: ({ after, signal }) => replay(events.filter(({ seq }) => seq > after), signal),
       close: () => {
         seen.closed++;
         return Promise.resolve();
