@@ -1,0 +1,98 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { afterAll, describe, expect, test } from "vitest";
+import { createHost, type Host, memoryLog, type ServerConfigInput } from "../../mod.ts";
+import { runtimeHere } from "../run/adapter.ts";
+import { otherServers, type RealServer, serversDirectory, startServers } from "./real_servers.ts";
+
+const runtime = await runtimeHere();
+const marker = `PORTCULLIS_FLOW_${process.pid}`;
+const installed = existsSync(join(serversDirectory, "node_modules"));
+if (!installed && process.env["CI"] === "true") {
+  throw new Error("servers of the flow tests are not installed: run npm ci in tests/servers");
+}
+if (!installed) console.log("skipped: the further servers are not installed; run npm ci in tests/servers");
+const servers = installed && runtime.name === "node" ? [...startServers, ...otherServers] : startServers;
+
+const configOf = (server: RealServer): ServerConfigInput => ({
+  name: server.name,
+  transport: { type: "stdio", command: server.command, args: [...server.args], env: { ...server.env, [marker]: "1" } },
+});
+
+const hosts: Host[] = [];
+afterAll(() => Promise.all(hosts.map((host) => host.close())));
+
+async function openHost(list: readonly RealServer[]): Promise<Host> {
+  const host = await createHost({
+    runtime,
+    log: memoryLog(),
+    servers: list.map(configOf),
+    permission: { rules: [{ tool: "mcp.*", decision: "allow" }] },
+  });
+  hosts.push(host);
+  return host;
+}
+
+/** Processes that carry our mark in their environment, whoever their parent is. */
+function livingProcesses(): string[] {
+  return readdirSync("/proc").filter((pid) => /^\d+$/.test(pid)).filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`, "latin1").includes(marker) &&
+        !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "latin1"));
+    } catch {
+      return false; // ended meanwhile
+    }
+  });
+}
+
+describe(`real servers on ${runtime.name} ${runtime.version}`, () => {
+  for (const server of servers) {
+    test(`${server.name} (${server.made}) is reached, lists and answers, and leaves nothing behind`, {
+      timeout: 60_000,
+    }, async () => {
+      const host = await openHost([server]);
+      await host.ready({ timeoutMs: 45_000 });
+      const session = await host.session();
+      const [status] = session.mcpStatus();
+      const version =
+        (JSON.parse(readFileSync(join(server.package, "package.json"), "utf8")) as { version: string }).version;
+      console.log(`spoken to: ${server.name} ${version}, ${server.made}, protocol ${status?.version}`);
+      expect(status).toMatchObject({
+        state: "ready",
+        connected: true,
+        version: server.protocolVersion,
+        toolCount: server.tools,
+      });
+      expect(session.toolNames({ spelling: "qualified" })).toHaveLength(server.tools);
+
+      const outcome = await session.tool(`mcp.${server.name}.${server.call.tool}`, server.call.args);
+      expect(outcome).toMatchObject({ status: "completed" });
+      expect(outcome.output).toMatch(server.call.text);
+      const types = (await host.readEvents({ stream: `session:${session.id}`, after: 0 })).map((event) => event.type);
+      expect(types).toEqual([
+        "session.opened",
+        "permission.requested",
+        "permission.resolved",
+        "mcp.call.started",
+        "tool.started",
+        "mcp.call.completed",
+        "tool.completed",
+      ]);
+      await host.close();
+      expect(livingProcesses()).toEqual([]);
+    });
+  }
+
+  test("all of them together share one host, and each answers", { timeout: 90_000 }, async () => {
+    const host = await openHost(servers);
+    await host.ready({ timeoutMs: 60_000 });
+    const session = await host.session();
+    const outcomes = await Promise.all(
+      servers.map((server) => session.tool(`mcp.${server.name}.${server.call.tool}`, server.call.args)),
+    );
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(servers.map(() => "completed"));
+    await host.close();
+    expect(livingProcesses()).toEqual([]);
+  });
+});

@@ -1,0 +1,157 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** A server by another maker, and what it is known to offer to a client that declares nothing. */
+export interface RealServer {
+  readonly name: string;
+  /** The package in whose `package.json` its version stands. */
+  readonly package: string;
+  readonly made: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly protocolVersion: string;
+  readonly tools: number;
+  /** One harmless call and what its text must hold. */
+  readonly call: { readonly tool: string; readonly args: Readonly<Record<string, unknown>>; readonly text: RegExp };
+}
+
+export const root: string = fileURLToPath(new URL("../../", import.meta.url));
+/** Where the servers with a manifest of their own are installed. */
+export const serversDirectory: string = join(root, "tests", "servers");
+
+const ours = (...parts: string[]): string => join(root, "node_modules", ...parts);
+const theirs = (...parts: string[]): string => join(serversDirectory, "node_modules", ...parts);
+const scratch: string = mkdtempSync(join(tmpdir(), "portcullis-flow-"));
+
+/** Those that `npm start` speaks to: installed with the project itself. */
+export const startServers: readonly RealServer[] = [
+  {
+    name: "everything",
+    package: ours("@modelcontextprotocol/server-everything"),
+    made: "TypeScript, SDK v1",
+    command: ours(".bin", "mcp-server-everything"),
+    args: ["stdio"],
+    protocolVersion: "2025-11-25",
+    tools: 13,
+    call: { tool: "echo", args: { message: "over the gate" }, text: /over the gate/ },
+  },
+  {
+    name: "files",
+    package: ours("@modelcontextprotocol/server-filesystem"),
+    made: "TypeScript, SDK v1",
+    command: ours(".bin", "mcp-server-filesystem"),
+    args: [join(root, "examples", "files")],
+    protocolVersion: "2025-11-25",
+    tools: 14,
+    call: { tool: "list_allowed_directories", args: {}, text: /files/ },
+  },
+  {
+    name: "context7",
+    package: ours("@upstash/context7-mcp"),
+    made: "TypeScript, SDK v2",
+    command: ours(".bin", "context7-mcp"),
+    args: [],
+    protocolVersion: "2026-07-28",
+    tools: 2,
+    call: { tool: "resolve-library-id", args: { libraryName: "hono", query: "routing" }, text: /./ },
+  },
+];
+
+/** Further ones, in other languages and kits; some exist for one platform only. */
+export const otherServers: readonly RealServer[] = [
+  {
+    name: "memory",
+    package: theirs("@modelcontextprotocol/server-memory"),
+    made: "TypeScript, SDK v1",
+    command: theirs(".bin", "mcp-server-memory"),
+    args: [],
+    env: { MEMORY_FILE_PATH: join(scratch, "memory.jsonl") },
+    protocolVersion: "2025-11-25",
+    tools: 9,
+    call: { tool: "read_graph", args: {}, text: /entities/ },
+  },
+  {
+    name: "libsql",
+    package: theirs("mcp-memory-libsql"),
+    made: "TypeScript, tmcp",
+    command: theirs(".bin", "mcp-memory-libsql"),
+    args: [],
+    env: { LIBSQL_URL: `file:${join(scratch, "memory.db")}` },
+    protocolVersion: "2026-07-28",
+    tools: 6,
+    call: { tool: "read_graph", args: {}, text: /entities|\[\]|\{/ },
+  },
+  {
+    name: "mantine",
+    package: theirs("@mantine/mcp-server"),
+    made: "JavaScript, no kit",
+    command: "node",
+    args: [theirs("@mantine/mcp-server", "bin", "mcp-server.cjs")],
+    protocolVersion: "2024-11-05",
+    tools: 4,
+    call: { tool: "list_items", args: {}, text: /./ },
+  },
+  {
+    name: "leanspec",
+    package: theirs("@leanspec/mcp-linux-x64"),
+    made: "Rust, no kit",
+    command: theirs("@leanspec/mcp-linux-x64", "leanspec-mcp"),
+    args: [],
+    protocolVersion: "2024-11-05",
+    tools: 11,
+    call: { tool: "get_capabilities", args: {}, text: /./ },
+  },
+  {
+    name: "time",
+    package: theirs("mcp-time-linux-x64"),
+    made: "Go, mcp-go",
+    command: theirs("mcp-time-linux-x64", "bin", "mcp-time"),
+    args: [],
+    protocolVersion: "2025-03-26",
+    tools: 5,
+    call: { tool: "current_time", args: {}, text: /\d{4}/ },
+  },
+  {
+    name: "calc",
+    package: theirs("@coo-quack/calc-mcp"),
+    made: "TypeScript, SDK v1",
+    command: theirs(".bin", "calc-mcp"),
+    args: [],
+    protocolVersion: "2025-11-25",
+    tools: 21,
+    call: { tool: "math", args: { expression: "6*7" }, text: /42/ },
+  },
+  {
+    name: "clock",
+    package: theirs("time-mcp"),
+    made: "TypeScript, SDK v1; prints a line on standard output",
+    command: theirs(".bin", "time-mcp"),
+    args: [],
+    protocolVersion: "2025-11-25",
+    tools: 6,
+    call: { tool: "current_time", args: { format: "YYYY-MM-DD", timezone: "UTC" }, text: /\d{4}/ },
+  },
+  {
+    name: "excel",
+    package: theirs("@negokaz/excel-mcp-server"),
+    made: "Go, mcp-go behind a Node launcher",
+    command: theirs(".bin", "excel-mcp-server"),
+    args: [],
+    protocolVersion: "2025-03-26",
+    tools: 6,
+    call: {
+      tool: "excel_write_to_sheet",
+      args: {
+        fileAbsolutePath: join(scratch, "book.xlsx"),
+        sheetName: "one",
+        newSheet: true,
+        range: "A1:B1",
+        values: [["a", "b"]],
+      },
+      text: /./,
+    },
+  },
+];
