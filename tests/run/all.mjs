@@ -10,15 +10,15 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const bin = (name) => join(root, "node_modules", ".bin", name);
 const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
 
-const inWorkerd = "tests/run/workerd.test.ts";
-const portable = ["tests/unit", "tests/run", `--exclude=${inWorkerd}`];
+const notInWorkerd = "--exclude=tests/run/workerd*.test.ts";
+const portable = ["tests/unit", "tests/run", "tests/flow/real_servers", notInWorkerd];
 
 /** Run one after the other: two of them at once would only share the same cores. `args` is what vitest is told. */
 const suites = [
-  { name: "Node", program: process.execPath, before: [], args: [`--exclude=${inWorkerd}`] },
+  { name: "Node", program: process.execPath, before: [], args: [notInWorkerd] },
   { name: "Bun", program: bin("bun"), before: ["--bun"], args: portable },
   { name: "Deno", program: bin("deno"), before: ["run", "-A"], args: portable },
-  { name: "workerd", program: process.execPath, before: [], args: [inWorkerd], version: bin("workerd") },
+  { name: "workerd", program: process.execPath, before: [], args: ["tests/run/workerd"], version: bin("workerd") },
 ];
 
 /** Runs one suite and reports it as a row. A runtime that cannot be started is a failure. */
