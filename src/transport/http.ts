@@ -1,15 +1,21 @@
 import type { Challenge, TokenSource } from "../auth/token_source.ts";
-import { cancelled } from "../kernel/abort.ts";
+import { cancelled, untilAborted } from "../kernel/abort.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { causeCode, HostError } from "../kernel/errors.ts";
+import { causeCode, HostError, isHostError } from "../kernel/errors.ts";
 import type { FetchFunction } from "../kernel/runtime.ts";
-import { DEFAULT_PARSE_LIMITS, type ParseLimits } from "../jsonrpc/bounded_parse.ts";
-import { classify, readMessage } from "../jsonrpc/message.ts";
-import { dropBody, mediaType, readBody, readErrorBody, wrongResponse } from "./http_body.ts";
+import { AnswerReader } from "./http_answer.ts";
+import { dropBody } from "./http_body.ts";
 import { followRedirects, type RedirectTarget } from "./http_redirect.ts";
-import { readEventStream } from "./http_events.ts";
-import { MAX_BATCH_MEMBERS } from "./pipe_reader.ts";
-import type { Dialer, LostRequest, Outgoing, Transport, TransportHandlers, WireProfile } from "./transport.ts";
+import { type Attempt, HttpRequests } from "./http_requests.ts";
+import type {
+  Dialer,
+  LostRequest,
+  Outgoing,
+  Transport,
+  TransportEnd,
+  TransportHandlers,
+  WireProfile,
+} from "./transport.ts";
 
 /** Where a server is and how to speak to it. */
 export interface HttpDialerOptions {
@@ -50,14 +56,10 @@ class HttpTransport implements Transport {
   readonly #fetch: FetchFunction;
   readonly #baseHeaders: Readonly<Record<string, string>>;
   readonly #tokens: TokenSource | undefined;
-  readonly #lengthIsDecoded: boolean;
   readonly #clock: Clock;
-  readonly #limits: ParseLimits = DEFAULT_PARSE_LIMITS;
   readonly #target: RedirectTarget;
-  /** One controller a request: closing one response stream must not touch another. */
-  readonly #requests = new Map<number, AbortController>();
-  /** Notifications, answers and response streams that are read to their end after their answer. */
-  readonly #background = new Set<AbortController>();
+  readonly #requests = new HttpRequests();
+  readonly #answers: AnswerReader;
   #sessionId: string | undefined;
   #unreached = 0;
   #closed = false;
@@ -70,30 +72,29 @@ class HttpTransport implements Transport {
     this.#fetch = options.fetch;
     this.#target = { url: options.url };
     this.#tokens = options.tokens;
-    this.#lengthIsDecoded = options.contentLengthIsDecoded === true;
     this.#clock = options.clock;
     this.#baseHeaders = {
       ...lowerCase(options.headers ?? {}),
       "content-type": "application/json",
       accept: "application/json, text/event-stream",
     };
+    this.#answers = new AnswerReader({
+      profile,
+      handlers,
+      requests: this.#requests,
+      clock: options.clock,
+      lengthIsDecoded: options.contentLengthIsDecoded === true,
+    });
   }
 
   send(message: Outgoing): Promise<void> | void {
     if (this.#closed) return;
-    const controller = new AbortController();
-    if (message.id === undefined) {
-      this.#background.add(controller);
-      return this.#post(message, controller).finally(() => this.#background.delete(controller));
-    }
-    this.#requests.set(message.id, controller);
-    void this.#post(message, controller);
+    const sending = this.#post(message, this.#requests.open(message.id));
+    return message.id === undefined ? sending : undefined;
   }
 
   abandon(id: number): void {
-    const controller = this.#requests.get(id);
-    this.#requests.delete(id);
-    controller?.abort();
+    this.#requests.abandon(id);
   }
 
   async close(): Promise<void> {
@@ -101,251 +102,151 @@ class HttpTransport implements Transport {
     await this.#farewell;
   }
 
-  async #end(end: Parameters<TransportHandlers["onClosed"]>[0]): Promise<void> {
+  async #end(end: TransportEnd): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    for (const controller of [...this.#requests.values(), ...this.#background]) controller.abort();
-    this.#requests.clear();
-    this.#background.clear();
+    const unsent = this.#requests.abortAll();
     if (end.reason === "closed") await this.#sayFarewell();
-    this.#handlers.onClosed(end, new Set());
+    this.#handlers.onClosed(end, unsent);
   }
 
   /** Tells the server that the session is over. Whether it listens is its own matter. */
   async #sayFarewell(): Promise<void> {
-    const sessionId = this.#sessionId;
-    if (sessionId === undefined) return;
-    this.#sessionId = undefined;
-    const controller = new AbortController();
-    const timer = this.#clock.after(FAREWELL_MS, () => controller.abort());
+    if (this.#sessionId === undefined) return;
+    const { signal, cancel } = this.#limited(FAREWELL_MS);
     try {
-      const headers = {
-        ...this.#baseHeaders,
-        ...this.#profile.headers({ text: "", method: "" }),
-        [SESSION_HEADER]: sessionId,
-      };
+      const headers = await untilAborted(this.#headers({ text: "", method: "" }), "End of a session", signal);
       const fetch = this.#fetch;
-      const response = await fetch(this.#target.url, {
-        method: "DELETE",
-        headers,
-        signal: controller.signal,
-        redirect: "manual",
-      });
-      dropBody(response);
+      dropBody(await fetch(this.#target.url, { method: "DELETE", headers, signal, redirect: "manual" }));
     } catch {
       // The server is gone or does not end sessions: the outcome is the same.
     } finally {
-      timer.cancel();
+      cancel();
     }
   }
 
-  async #post(message: Outgoing, controller: AbortController): Promise<void> {
-    const { id } = message;
+  #limited(delayMs: number): { readonly signal: AbortSignal; readonly cancel: () => void } {
+    const controller = new AbortController();
+    const timer = this.#clock.after(delayMs, () => controller.abort());
+    return { signal: controller.signal, cancel: timer.cancel };
+  }
+
+  /** Never rejects. Whatever becomes of the exchange, its request has an outcome at the end. */
+  async #post(message: Outgoing, attempt: Attempt): Promise<void> {
     let response: Response;
     try {
-      response = await this.#exchange(message, controller.signal);
-      if (this.#tokens !== undefined && (response.status === 401 || response.status === 403)) {
-        response = await this.#renew(this.#tokens, message, response, controller.signal);
-      }
+      response = await this.#exchange(message, attempt);
     } catch (error) {
-      return this.#onUnreached(message, error, controller);
+      this.#requests.finish(attempt);
+      return this.#onUnreached(message, error, attempt);
     }
     this.#unreached = 0;
-    if (this.#profile.sessions && this.#sessionId === undefined && !this.#closed) {
-      const sessionId = response.headers.get(SESSION_HEADER);
-      if (sessionId !== null && /^[\x21-\x7e]{1,1024}$/.test(sessionId)) this.#sessionId = sessionId;
-    }
+    this.#keepSession(response);
     try {
-      if (id === undefined) dropBody(response);
-      else if (response.ok) await this.#readAnswer(message, id, response, controller);
-      else await this.#readRefusal(message, id, response);
+      await this.#read(message, response, attempt);
     } catch (error) {
-      if (id !== undefined) this.#lose(id, { error: brokenBody(message.method, error), sent: true, refused: false });
+      if (message.id !== undefined) {
+        this.#lose(message.id, { error: broken(message.method, error), sent: true, refused: false });
+      }
+    } finally {
+      this.#requests.finish(attempt);
     }
   }
 
-  async #exchange(message: Outgoing, signal: AbortSignal): Promise<Response> {
-    const headers = Object.assign({}, this.#baseHeaders, this.#profile.headers(message));
-    if (this.#sessionId !== undefined) headers[SESSION_HEADER] = this.#sessionId;
-    if (this.#tokens !== undefined) {
-      const authorization = await this.#tokens.authorization(this.#target.url);
-      if (authorization !== undefined) headers["authorization"] = authorization;
-    }
+  /** Sends, and once more what was refused for want of credentials, if there are new ones. */
+  async #exchange(message: Outgoing, attempt: Attempt): Promise<Response> {
+    const refused = await this.#sendOnce(message, attempt);
+    if (this.#tokens === undefined || (refused.status !== 401 && refused.status !== 403)) return refused;
+    attempt.refused = true;
+    const challenge: Challenge = {
+      status: refused.status,
+      header: refused.headers.get("www-authenticate")?.slice(0, 4096),
+      url: this.#target.url,
+    };
+    const tokens = this.#tokens;
+    const { signal } = attempt.controller;
+    if (!(await fromSource(() => tokens.renew(challenge, signal)))) return refused;
+    dropBody(refused);
+    if (message.id !== undefined) this.#handlers.onResent(message.id);
+    return await this.#sendOnce(message, attempt);
+  }
+
+  async #sendOnce(message: Outgoing, attempt: Attempt): Promise<Response> {
+    const headers = await this.#headers(message);
+    attempt.sent = true;
+    attempt.refused = false;
     return await followRedirects(this.#fetch, this.#target, {
       method: "POST",
       headers,
       body: message.text,
-      signal,
+      signal: attempt.controller.signal,
       redirect: "manual",
     });
   }
 
-  /** Sends once more what was refused for want of credentials, if there are new ones. */
-  async #renew(tokens: TokenSource, message: Outgoing, refused: Response, signal: AbortSignal): Promise<Response> {
-    const challenge: Challenge = {
-      status: refused.status === 401 ? 401 : 403,
-      header: refused.headers.get("www-authenticate")?.slice(0, 4096),
-      url: this.#target.url,
-    };
-    if (!(await tokens.renew(challenge, signal))) return refused;
-    dropBody(refused);
-    if (message.id !== undefined) this.#handlers.onResent(message.id);
-    return await this.#exchange(message, signal);
+  async #headers(message: Outgoing): Promise<Record<string, string>> {
+    const tokens = this.#tokens;
+    const authorization = tokens && (await fromSource(() => tokens.authorization(this.#target.url)));
+    const headers = Object.assign({}, this.#baseHeaders, this.#profile.headers(message));
+    if (this.#sessionId !== undefined) headers[SESSION_HEADER] = this.#sessionId;
+    if (authorization !== undefined) headers["authorization"] = authorization;
+    return headers;
   }
 
-  async #readAnswer(message: Outgoing, id: number, response: Response, controller: AbortController): Promise<void> {
-    switch (mediaType(response)) {
-      case "application/json": {
-        const text = await readBody(response, this.#limits.maxLength, this.#lengthIsDecoded);
-        if (text.trim() === "") break;
-        return this.#readText(text, id);
-      }
-      case "text/event-stream": {
-        const answered = await this.#readEvents(response, id, controller);
-        if (!answered) {
-          const error = new HostError(
-            "ERR_CONNECTION_LOST",
-            `Answer to ${message.method} was lost: its stream ended before the response`,
-          );
-          this.#lose(id, { error, sent: true, refused: false });
-        }
-        return;
-      }
-      default: {
-        const empty = response.status === 202 || response.status === 204 || response.body === null;
-        if (empty) break;
-        const body = await readErrorBody(response);
-        if (body === "") break;
-        const error = wrongResponse(
-          `read the answer to ${message.method}`,
-          response,
-          "application/json or text/event-stream",
-          body,
-        );
-        return this.#lose(id, { error, sent: true, refused: false });
-      }
-    }
-    dropBody(response);
-    const error = wrongResponse(`read the answer to ${message.method}`, response, "an answer, found an empty body", "");
-    this.#lose(id, { error, sent: true, refused: false });
+  #keepSession(response: Response): void {
+    if (!this.#profile.sessions || this.#sessionId !== undefined || this.#closed || !response.ok) return;
+    const sessionId = response.headers.get(SESSION_HEADER);
+    if (sessionId !== null && /^[\x21-\x7e]{1,1024}$/.test(sessionId)) this.#sessionId = sessionId;
   }
 
-  /** True when the answer was among the events. Reads on to the end afterwards: an aborted stream costs a connection. */
-  async #readEvents(response: Response, id: number, controller: AbortController): Promise<boolean> {
-    let answered = false;
-    await readEventStream(response, this.#limits.maxLength, {
-      onData: (data) => {
-        const size = data.length;
-        this.#readText(data, id, size);
-        if (!answered && !this.#requests.has(id)) {
-          answered = true;
-          this.#background.add(controller);
-        }
-      },
-      clock: this.#clock,
-      isAnswered: () => answered,
-      controller,
-    }).catch((error: unknown) => {
-      // After the answer nothing of the stream is wanted any more, not even why it broke.
-      if (!answered) throw error;
-    });
-    this.#background.delete(controller);
-    return answered || !this.#requests.has(id);
-  }
-
-  async #readRefusal(message: Outgoing, id: number, response: Response): Promise<void> {
+  async #read({ id, method }: Outgoing, response: Response, attempt: Attempt): Promise<void> {
+    if (id === undefined) return dropBody(response);
+    const asked = { id, method };
+    if (response.ok) return await this.#answers.readAnswer(asked, response, attempt);
     const { status } = response;
     if (status === 401 || status === 403) {
-      const challenge = response.headers.get("www-authenticate") ?? undefined;
+      const challenge = response.headers.get("www-authenticate")?.slice(0, 4096);
       dropBody(response);
-      const error = new HostError(
-        "ERR_AUTH_REQUIRED",
-        `Server refused ${message.method}: status ${status}, credentials are missing or not sufficient`,
-        {
-          facts: { status, ...(challenge === undefined ? {} : { challenge: challenge.slice(0, 4096) }) },
-        },
-      );
-      return this.#lose(id, { error, sent: true, refused: true });
+      return this.#lose(id, { error: notAuthorized(method, status, challenge), sent: true, refused: true });
     }
-    const body = mediaType(response) === "application/json" ? await readErrorBody(response) : "";
-    if (body === "") dropBody(response);
-    const hadSession = this.#sessionId !== undefined;
-    if (status === 404 && hadSession) {
-      const error = new HostError(
-        "ERR_CONNECTION_LOST",
-        `Server refused ${message.method}: it no longer knows the session`,
-        { facts: { status } },
-      );
-      this.#lose(id, { error, sent: true, refused: true });
-      this.#sessionId = undefined;
-      return this.#end({ reason: "unreachable", error });
-    }
-    const parsed = readMessage(body, this.#limits);
-    if (parsed.kind === "error") {
-      // The envelope may carry another id or none: this response can only be about this request.
-      this.#requests.delete(id);
-      return void this.#handlers.onMessage({ ...parsed, id, error: { ...parsed.error } }, body.length, id);
-    }
-    const error = wrongResponse(`send ${message.method}`, response, "a success status", body);
-    this.#lose(id, {
-      error,
-      sent: true,
-      refused: status === 404 || status === 405 || status === 406 || status === 413 || status === 415,
-    });
+    if (status !== 404 || this.#sessionId === undefined) return await this.#answers.readRefusal(asked, response);
+    dropBody(response);
+    const text = `Server refused ${method}: it no longer knows the session`;
+    const error = new HostError("ERR_CONNECTION_LOST", text, { facts: { status } });
+    this.#lose(id, { error, sent: true, refused: true });
+    await this.#end({ reason: "unreachable", error });
   }
 
-  #readText(text: string, id: number, bytes: number = text.length): void {
-    const message = readMessage(text, this.#limits);
-    if (message.kind === "malformed") {
-      this.#requests.delete(id);
-      return this.#handlers.onMalformed(message.reason, message.id, id);
-    }
-    if (message.kind !== "batch") {
-      if (
-        (message.kind === "result" || message.kind === "error") &&
-        (message.id === id || message.id === undefined || message.id === String(id))
-      ) {
-        this.#requests.delete(id);
-      }
-      return void this.#handlers.onMessage(message, bytes, id);
-    }
-    if (!this.#profile.batches || message.members.length > MAX_BATCH_MEMBERS) {
-      return this.#handlers.onWarning("unexpected_batch", `${message.members.length} members`);
-    }
-    for (const member of message.members) this.#readMember(member, id);
-  }
-
-  #readMember(member: unknown, id: number): void {
-    const message = classify(member);
-    if (message.kind === "malformed") return this.#handlers.onMalformed(message.reason, message.id, id);
-    if ((message.kind === "result" || message.kind === "error") && message.id === id) this.#requests.delete(id);
-    void this.#handlers.onMessage(message, 0, id);
-  }
-
-  #onUnreached(message: Outgoing, cause: unknown, controller: AbortController): void {
-    const { id } = message;
-    if (controller.signal.aborted) return; // we let go of it ourselves
-    if (cause instanceof HostError) {
-      if (id !== undefined) this.#lose(id, { error: cause, sent: true, refused: true });
+  #onUnreached({ id, method }: Outgoing, cause: unknown, attempt: Attempt): void {
+    if (attempt.controller.signal.aborted) return; // we let go of it ourselves
+    const { sent } = attempt;
+    if (isHostError(cause)) {
+      const refused = attempt.refused || cause.facts["repeats"] === true;
+      if (id !== undefined) this.#lose(id, { error: cause, sent, refused });
       return;
     }
     const code = causeCode(cause);
-    const sent = !NOT_SENT.has(code);
-    const error = new HostError(
-      "ERR_CONNECTION_LOST",
-      `Cannot reach the server for ${message.method || "an answer"}: the network answered ${code}`,
-      {
-        cause,
-        facts: { cause: code },
-      },
-    );
-    if (id !== undefined) this.#lose(id, { error, sent, refused: false });
+    const error = lost(`Cannot reach the server for ${method || "an answer"}`, code, cause);
+    if (id !== undefined) this.#lose(id, { error, sent: sent && !NOT_SENT.has(code), refused: false });
     if (++this.#unreached >= MAX_UNREACHED) void this.#end({ reason: "unreachable", error });
   }
 
   #lose(id: number, lost: LostRequest): void {
-    if (!this.#requests.delete(id)) return;
-    this.#handlers.onLost(id, lost);
+    if (this.#requests.settle(id)) this.#handlers.onLost(id, lost);
+  }
+}
+
+/** Asks the source of credentials; whatever it throws comes out as an error of ours. */
+async function fromSource<T>(ask: () => T | Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (cause) {
+    if (isHostError(cause)) throw cause;
+    const code = causeCode(cause);
+    throw new HostError("ERR_AUTH_FAILED", `Cannot get credentials: their source failed with ${code}`, {
+      cause,
+      facts: { cause: code },
+    });
   }
 }
 
@@ -361,16 +262,21 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   "FailedToOpenSocket",
 ]);
 
-function brokenBody(method: string, cause: unknown): HostError {
-  if (cause instanceof HostError) return cause;
-  const code = causeCode(cause);
+function lost(what: string, code: string, cause: unknown): HostError {
+  const facts = { cause: code };
+  return new HostError("ERR_CONNECTION_LOST", `${what}: the network answered ${code}`, { cause, facts });
+}
+
+function broken(method: string, cause: unknown): HostError {
+  if (isHostError(cause)) return cause;
+  return lost(`Answer to ${method} was lost: the connection broke while it arrived`, causeCode(cause), cause);
+}
+
+function notAuthorized(method: string, status: number, challenge: string | undefined): HostError {
   return new HostError(
-    "ERR_CONNECTION_LOST",
-    `Answer to ${method} was lost: the connection broke while it arrived, the network answered ${code}`,
-    {
-      cause,
-      facts: { cause: code },
-    },
+    "ERR_AUTH_REQUIRED",
+    `Server refused ${method}: status ${status}, credentials are missing or not sufficient`,
+    { facts: { status, ...(challenge === undefined ? {} : { challenge }) } },
   );
 }
 

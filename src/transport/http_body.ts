@@ -27,14 +27,24 @@ export async function readBody(response: Response, maxBytes: number, lengthIsDec
   return await toText(response.body, maxBytes);
 }
 
-/** Reads the beginning of a body that is only wanted for an error. Never rejects. */
-export async function readErrorBody(response: Response): Promise<string> {
+/** Reads the beginning of a body that is only wanted for an error, and lets go of the rest. Never rejects. */
+export async function readBeginning(response: Response, maxBytes: number = MAX_ERROR_BYTES): Promise<string> {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
   try {
-    return await readBody(response, MAX_ERROR_BYTES, false);
+    for (let room = maxBytes; room > 0;) {
+      const { value, done } = await reader.read();
+      if (done) return text + decoder.decode();
+      text += decoder.decode(value.subarray(0, room), { stream: true });
+      room -= value.byteLength;
+    }
   } catch {
     // What the body was is of less interest than the status it came with.
-    return "";
   }
+  reader.cancel().catch(() => {/* already gone */});
+  return text;
 }
 
 /** Lets go of a body that nobody wants. */

@@ -18,24 +18,28 @@ export async function followRedirects(
   target: RedirectTarget,
   init: RequestInit,
 ): Promise<Response> {
+  let { url } = target;
+  const { origin } = new URL(url);
   for (let hops = 0;; hops++) {
-    const response = await fetch(target.url, init);
-    if (response.status < 300 || response.status > 399) return response;
+    const response = await fetch(url, init);
+    const { status } = response;
+    if (status < 300 || status > 399) {
+      target.url = url;
+      return response;
+    }
     const location = response.headers.get("location");
     dropBody(response);
-    const next = location === null ? undefined : parse(location, target.url);
-    const repeats = response.status === 307 || response.status === 308;
-    if (next === undefined || !repeats || next.origin !== new URL(target.url).origin || hops >= MAX_HOPS) {
+    const next = location === null ? undefined : parse(location, url);
+    const repeats = status === 307 || status === 308;
+    if (next === undefined || !repeats || next.origin !== origin || hops >= MAX_HOPS) {
       const where = next === undefined ? "nowhere usable" : `${next.origin}${next.pathname}`;
       throw new HostError(
         "ERR_PROTOCOL",
-        `Cannot follow a redirect: found status ${response.status} to ${where}, wanted 307 or 308 within ${
-          new URL(target.url).origin
-        } and at most ${MAX_HOPS} hops`,
-        { facts: { status: response.status } },
+        `Cannot follow a redirect: found status ${status} to ${where}, wanted 307 or 308 within ${origin} and at most ${MAX_HOPS} hops`,
+        { facts: { status, repeats } },
       );
     }
-    target.url = next.href;
+    url = next.href;
   }
 }
 

@@ -1,0 +1,143 @@
+import type { Clock } from "../kernel/clock.ts";
+import { HostError } from "../kernel/errors.ts";
+import { DEFAULT_PARSE_LIMITS, type ParseLimits } from "../jsonrpc/bounded_parse.ts";
+import {
+  batchId,
+  classify,
+  type Incoming,
+  isUnread,
+  type MalformedReason,
+  ownId,
+  readMessage,
+  type RequestId,
+} from "../jsonrpc/message.ts";
+import { dropBody, mediaType, readBeginning, readBody, wrongResponse } from "./http_body.ts";
+import { readEventStream } from "./http_events.ts";
+import type { Attempt, HttpRequests } from "./http_requests.ts";
+import { MAX_BATCH_MEMBERS } from "./pipe_reader.ts";
+import type { LostRequest, TransportHandlers, WireProfile } from "./transport.ts";
+
+export interface AnswerOptions {
+  readonly profile: WireProfile;
+  readonly handlers: TransportHandlers;
+  readonly requests: HttpRequests;
+  readonly clock: Clock;
+  /** See `Runtime.contentLengthIsDecoded`. */
+  readonly lengthIsDecoded: boolean;
+}
+
+/** A request whose response is read. */
+export interface Asked {
+  readonly id: number;
+  readonly method: string;
+}
+
+/** Statuses that say of themselves that the request was not executed. */
+const REFUSALS: ReadonlySet<number> = new Set([404, 405, 406, 413, 415]);
+/** A body that may hold a JSON-RPC error is worth more of it than a page of text. */
+const MAX_ERROR_MESSAGE = 1 << 20;
+
+/** Turns HTTP responses into messages. Every request that it is given has its outcome when the reading is over. */
+export class AnswerReader {
+  readonly #options: AnswerOptions;
+  readonly #limits: ParseLimits = DEFAULT_PARSE_LIMITS;
+
+  constructor(options: AnswerOptions) {
+    this.#options = options;
+  }
+
+  /** Reads a response with a success status. Rejects when the connection breaks or a bound is passed. */
+  async readAnswer(asked: Asked, response: Response, attempt: Attempt): Promise<void> {
+    const action = `read the answer to ${asked.method}`;
+    switch (mediaType(response)) {
+      case "application/json":
+        return await this.#readJson(asked, response);
+      case "text/event-stream":
+        return await this.#readEvents(asked, response, attempt);
+    }
+    const body = response.status === 202 || response.status === 204 ? "" : await readBeginning(response);
+    dropBody(response);
+    if (body === "") return this.#lose(asked, wrongResponse(action, response, "a message, but its body is empty", ""));
+    this.#lose(asked, wrongResponse(action, response, "application/json or text/event-stream", body));
+  }
+
+  /** Reads a response with any other status, of a server that has not asked for credentials. */
+  async readRefusal(asked: Asked, response: Response): Promise<void> {
+    const isJson = mediaType(response) === "application/json";
+    const body = await readBeginning(response, isJson ? MAX_ERROR_MESSAGE : undefined);
+    const parsed = isJson ? readMessage(body, this.#limits) : undefined;
+    if (parsed?.kind !== "error") {
+      const error = wrongResponse(`send ${asked.method}`, response, "a success status", body);
+      return this.#lose(asked, error, REFUSALS.has(response.status));
+    }
+    // The envelope may carry another id or none: this response can only be about this request.
+    if (this.#options.requests.settle(asked.id)) {
+      void this.#options.handlers.onMessage({ ...parsed, id: asked.id }, body.length, asked.id);
+    }
+  }
+
+  async #readJson(asked: Asked, response: Response): Promise<void> {
+    const text = await readBody(response, this.#limits.maxLength, this.#options.lengthIsDecoded);
+    if (text.trim() === "") {
+      const action = `read the answer to ${asked.method}`;
+      return this.#lose(asked, wrongResponse(action, response, "a message, but its body is empty", ""));
+    }
+    this.#deliver(text, asked.id, true);
+    const found = "found a message that is not its response";
+    this.#lose(asked, new HostError("ERR_PROTOCOL", `Cannot use the answer to ${asked.method}: ${found}`));
+  }
+
+  /** Reads on to the end after the answer: an aborted stream costs a connection. */
+  async #readEvents(asked: Asked, response: Response, attempt: Attempt): Promise<void> {
+    const { requests, clock } = this.#options;
+    try {
+      await readEventStream(response, this.#limits.maxLength, {
+        onData: (data) => this.#deliver(data, asked.id, false),
+        clock,
+        isAnswered: () => !requests.isWaiting(asked.id),
+        controller: attempt.controller,
+      });
+    } catch (error) {
+      // After the answer nothing of the stream is wanted any more, not even why it broke.
+      if (requests.isWaiting(asked.id)) throw error;
+    }
+    const lost = `Answer to ${asked.method} was lost: its stream ended before the response`;
+    this.#lose(asked, new HostError("ERR_CONNECTION_LOST", lost));
+  }
+
+  /** `isWhole`: the text is all that the response holds. */
+  #deliver(text: string, id: number, isWhole: boolean): void {
+    const message = readMessage(text, this.#limits);
+    if (message.kind === "malformed") return this.#deliverMalformed(message.reason, message.id, id, isWhole);
+    if (message.kind !== "batch") return this.#deliverMessage(message, text.length, id);
+    const { members } = message;
+    if (!this.#options.profile.batches || members.length > MAX_BATCH_MEMBERS) {
+      return this.#deliverMalformed("batch", batchId(members), id, isWhole);
+    }
+    for (const member of members) {
+      const each = classify(member);
+      if (each.kind === "malformed") this.#deliverMalformed(each.reason, each.id, id, false);
+      else this.#deliverMessage(each, text.length, id);
+    }
+  }
+
+  #deliverMessage(message: Incoming, bytes: number, id: number): void {
+    const { requests, handlers } = this.#options;
+    const isResponse = message.kind === "result" || message.kind === "error";
+    if (isResponse && (message.id === undefined || ownId(message.id) === id)) requests.settle(id);
+    void handlers.onMessage(message, bytes, id);
+  }
+
+  #deliverMalformed(reason: MalformedReason, claimed: RequestId | undefined, id: number, isWhole: boolean): void {
+    const { requests, handlers } = this.#options;
+    // What is all of a response can only be about its request, whatever it says.
+    const about = isWhole ? id : claimed;
+    if (about === undefined ? isUnread(reason) : ownId(about) === id) requests.settle(id);
+    handlers.onMalformed(reason, about, id);
+  }
+
+  /** Does nothing for a request that has its outcome. */
+  #lose({ id }: Asked, error: LostRequest["error"], refused = false): void {
+    if (this.#options.requests.settle(id)) this.#options.handlers.onLost(id, { error, sent: true, refused });
+  }
+}

@@ -1,0 +1,58 @@
+/** One message under way over HTTP, and what is known about its execution so far. */
+export interface Attempt {
+  /** Closing one response stream must not touch another, so each has its own. */
+  readonly controller: AbortController;
+  /** A byte of it may have left. */
+  sent: boolean;
+  /** The server has proved that it did not execute what was sent so far. */
+  refused: boolean;
+}
+
+/** Requests that wait for their answer, and exchanges that are read to their end though nobody waits for them. */
+export class HttpRequests {
+  readonly #waiting = new Map<number, Attempt>();
+  readonly #background = new Set<Attempt>();
+
+  /** Begins an exchange; without an id nobody waits for it. */
+  open(id: number | undefined): Attempt {
+    const attempt: Attempt = { controller: new AbortController(), sent: false, refused: false };
+    if (id === undefined) this.#background.add(attempt);
+    else this.#waiting.set(id, attempt);
+    return attempt;
+  }
+
+  isWaiting(id: number): boolean {
+    return this.#waiting.has(id);
+  }
+
+  /** The request has its outcome; its response may still be read on. False when it had one before. */
+  settle(id: number): boolean {
+    const attempt = this.#waiting.get(id);
+    if (attempt === undefined) return false;
+    this.#waiting.delete(id);
+    this.#background.add(attempt);
+    return true;
+  }
+
+  /** Nothing more is read of this exchange. */
+  finish(attempt: Attempt): void {
+    this.#background.delete(attempt);
+  }
+
+  abandon(id: number): void {
+    const attempt = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    attempt?.controller.abort();
+  }
+
+  /** Ends every exchange and returns the requests of which not a byte has left. */
+  abortAll(): ReadonlySet<number> {
+    const unsent = new Set<number>();
+    for (const [id, { sent }] of this.#waiting) if (!sent) unsent.add(id);
+    const attempts = [...this.#waiting.values(), ...this.#background];
+    this.#waiting.clear();
+    this.#background.clear();
+    for (const { controller } of attempts) controller.abort();
+    return unsent;
+  }
+}
