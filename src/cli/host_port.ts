@@ -1,3 +1,4 @@
+import type { ConfiguredServer } from "../config/mod.ts";
 import type { HostEvent } from "../events/event.ts";
 import type { LogFactory } from "../events/store.ts";
 import type { Runtime } from "../kernel/runtime.ts";
@@ -45,13 +46,12 @@ export interface CliSession {
     options: { readonly signal: AbortSignal; readonly onAsk: "wait" | "deny" },
   ): Promise<CallOutcome>;
   events(options: { readonly after: number; readonly signal: AbortSignal }): AsyncIterable<HostEvent>;
-  close(): Promise<void>;
 }
 
 /** What the commands use of a host. The real one fits; tests hand in a small one. */
 export interface CliHost {
   /** Waits until each server is ready or has failed to start. */
-  ready(): Promise<unknown>;
+  ready(options: { readonly signal: AbortSignal }): Promise<unknown>;
   globalMcpStatus(): readonly ServerRow[];
   session(options: { readonly id: string }): Promise<CliSession>;
   events(options: { readonly after: number; readonly signal: AbortSignal }): AsyncIterable<HostEvent>;
@@ -61,7 +61,7 @@ export interface CliHost {
 /** How the commands open one. */
 export type OpenHost = (options: {
   readonly runtime: Runtime;
-  readonly servers: readonly Readonly<Record<string, unknown>>[];
+  readonly servers: readonly ConfiguredServer[];
   readonly permission?: PermissionConfig;
   readonly secrets: readonly KnownSecret[];
   readonly log: LogFactory;

@@ -3,6 +3,7 @@ import { type ErrorCode, isHostError } from "../kernel/errors.ts";
 import { call } from "./call.ts";
 import { EXIT, EXIT_HELP } from "./exit_codes.ts";
 import { besideFile } from "./files.ts";
+import { openHost as openRealHost } from "./create.ts";
 import type { OpenHost } from "./host_port.ts";
 import { log } from "./log.ts";
 import { type CommandContext, Exit } from "./open_host.ts";
@@ -16,7 +17,7 @@ import { tools } from "./tools.ts";
  * Runs the command line and resolves to its exit code. Never rejects, prints no stack trace for a mistake of its user,
  * and leaves no process behind.
  */
-export async function runCommandLine(terminal: Terminal, openHost: OpenHost): Promise<number> {
+export async function runCommandLine(terminal: Terminal, openHost: OpenHost = openRealHost): Promise<number> {
   const printer = new Printer(terminal);
   const own = new AbortController();
   const stop = (): void => own.abort();

@@ -62,7 +62,7 @@ export async function openConfigured(context: CommandContext, options: HostOptio
     ...(terminal.choose === undefined ? {} : { approve: askOnTerminal(terminal.choose, context.stop) }),
   });
   try {
-    await untilAborted(host.ready(), "Waiting for the servers", stopped);
+    await untilAborted(host.ready({ signal: stopped }), "Waiting for the servers", stopped);
     const failed = host.globalMcpStatus().filter(isFailed);
     for (const server of failed) await printer.error(describeFailure(server, config));
     return { host, exitCode: config.problems.length > 0 ? EXIT.usage : failed.length > 0 ? EXIT.notStarted : EXIT.ok };

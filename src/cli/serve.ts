@@ -1,4 +1,6 @@
 import type { HostEvent } from "../events/event.ts";
+import { fileLog } from "../events/file_store.ts";
+import { systemClock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
 import { randomIds } from "../kernel/ids.ts";
 import { describeOutcome, exitCodeOf } from "./call.ts";
@@ -12,6 +14,7 @@ import { oneLine, plain } from "./safe_text.ts";
 import { serverTable } from "./status.ts";
 
 export interface ServeOptions extends HostOptions {
+  readonly log: string;
   /** Path of a file with calls to make first. */
   readonly calls?: string | undefined;
   /** End after the calls instead of following the log. */
@@ -32,6 +35,7 @@ const MAX_SHOWN = 600;
 export async function serve(context: CommandContext, options: ServeOptions): Promise<number> {
   const { printer, stopped } = context;
   const calls = options.calls === undefined ? [] : await readCalls(options.calls, context);
+  const before = await endOfLog(options.log, context);
   const { host } = await openConfigured(context, options);
   try {
     await printer.line(serverTable(host.globalMcpStatus(), printer));
@@ -43,12 +47,22 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
     if (options.once || stopped.aborted) return EXIT.ok;
     await printer.line(`\n${printer.colours.bold("The log of this run")} (Ctrl-C ends)`);
     await Promise.all([
-      printEvents(host.events({ after: 0, signal: stopped }), printer),
+      printEvents(host.events({ after: before, signal: stopped }), printer),
       printEvents(session.events({ after: 0, signal: stopped }), printer),
     ]);
     return EXIT.ok;
   } finally {
     await host.close();
+  }
+}
+
+/** The last `seq` of the host's stream that an earlier run has written. */
+async function endOfLog(directory: string, { terminal }: CommandContext): Promise<number> {
+  const store = await fileLog(directory).open({ runtime: terminal.runtime, clock: systemClock, ids: randomIds });
+  try {
+    return (await store.head("host:main"))?.seq ?? 0;
+  } finally {
+    await store.close();
   }
 }
 

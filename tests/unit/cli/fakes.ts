@@ -61,7 +61,7 @@ export interface FakeHostOptions {
   /** Answers calls; may ask the approver. */
   readonly answer?: (tool: string, args: unknown, asked: () => Promise<unknown>) => Promise<Partial<CallOutcome>>;
   readonly events?: readonly HostEvent[];
-  readonly ready?: (signal?: AbortSignal) => Promise<unknown>;
+  readonly ready?: CliHost["ready"];
 }
 
 /** A host without servers, and what it was opened with and asked for. */

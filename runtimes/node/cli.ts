@@ -1,0 +1,66 @@
+#!/usr/bin/env node
+import { realpathSync } from "node:fs";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { chooseOnTerminal, type Output, runCommandLine } from "../../src/cli/mod.ts";
+import type { Runtime } from "../../src/kernel/runtime.ts";
+import { nodeRuntime } from "./runtime.ts";
+
+/**
+ * Runs the command line in this process and resolves to its exit code. The first Ctrl-C, SIGTERM, or loss of the
+ * reader asks it to end; the second Ctrl-C or SIGTERM ends the process at once.
+ */
+export async function runCli(args: readonly string[], runtime: Runtime = nodeRuntime()): Promise<number> {
+  const interruption = new AbortController();
+  const onSignal = (): void => {
+    if (interruption.signal.aborted) process.exit(130);
+    interruption.abort();
+  };
+  const onLost = (): void => interruption.abort();
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", onLost);
+  try {
+    return await runCommandLine({
+      runtime,
+      args,
+      out: outputOf(process.stdout),
+      err: outputOf(process.stderr),
+      choose: process.stdin.isTTY && process.stdout.isTTY ? chooseOnTerminal : undefined,
+      interrupted: interruption.signal,
+    });
+  } finally {
+    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+  }
+}
+
+function outputOf(stream: NodeJS.WriteStream): Output {
+  return {
+    isTerminal: stream.isTTY === true,
+    get columns() {
+      return stream.isTTY ? stream.columns : undefined;
+    },
+    write(text: string): void | Promise<void> {
+      if (stream.destroyed || stream.write(text)) return;
+      // A reader that goes away closes the stream instead of draining it.
+      return new Promise((resolve) => {
+        const done = (): void => {
+          stream.off("drain", done).off("close", done);
+          resolve();
+        };
+        stream.on("drain", done).on("close", done);
+      });
+    },
+  };
+}
+
+/** True when this file is the program, also through a link in `node_modules/.bin`. */
+function isProgram(): boolean {
+  try {
+    return process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url);
+  } catch {
+    // No file of that name: the program came from somewhere else.
+    return false;
+  }
+}
+
+if (isProgram()) process.exitCode = await runCli(process.argv.slice(2));
