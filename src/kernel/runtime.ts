@@ -50,7 +50,11 @@ export interface ExitStatus {
   readonly signal: string | null;
 }
 
-/** Receives what a child writes. Returning a promise pauses that source until it settles. Handlers must not throw. */
+/**
+ * Receives what a child writes. A promise of `onData` pauses standard output until it settles. Standard error is never
+ * paused, so that no slow reader can block a child that logs; its handler bounds what it keeps. A chunk belongs to the
+ * handler. Handlers must not throw and their promises must not reject.
+ */
 export interface ProcessHandlers {
   onData(chunk: Uint8Array): void | Promise<void>;
   onErrorData(chunk: Uint8Array): void | Promise<void>;
@@ -93,7 +97,7 @@ export interface FileSystem {
   /** Names in a directory, unsorted, without `.` and `..`. */
   list(path: string): Promise<string[]>;
   readText(path: string): Promise<string>;
-  /** `create` fails with `EEXIST` when the file exists; `mode` applies to new files. */
+  /** `create` fails with `EEXIST` when the file exists; `mode` applies to new files. Every handle can also read. */
   open(path: string, mode: "read" | "append" | "create", options?: { readonly mode?: number }): Promise<FileHandle>;
   /** Replaces `to` in one step. */
   rename(from: string, to: string): Promise<void>;

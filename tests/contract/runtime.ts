@@ -23,8 +23,8 @@ export interface RuntimeHelpers {
   readonly sample: { readonly name: string; readonly value: string };
   /** A fresh, empty directory. Needed for `spawn` and `files`. */
   makeDirectory(): Promise<string>;
-  /** File descriptors that this process has open. Needed for `spawn`. */
-  countDescriptors(): Promise<number>;
+  /** Descriptors that this process has open: `12`, or `12 pipe:[345]` where the system tells. Needed for `spawn`. */
+  openDescriptors(): Promise<string[]>;
   /** An address that answers a gzip body with its compressed `content-length`, where there is a server to ask. */
   readonly gzipUrl?: string;
 }

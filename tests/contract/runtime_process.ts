@@ -114,11 +114,11 @@ export function runtimeProcessCases(
         await refuses(runtime, { command: "/nonexistent/server" }, "ENOENT");
       };
       await once();
-      const before = await helpers.countDescriptors();
+      const before = (await helpers.openDescriptors()).length;
       for (let round = 0; round < 20; round++) await once();
       await eventually(
         `no more than ${before} descriptors are open`,
-        async () => await helpers.countDescriptors() <= before,
+        async () => (await helpers.openDescriptors()).length <= before,
       );
     }),
     ...runtimePipeCases(makeRuntime),

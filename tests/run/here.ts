@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readlink, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -31,7 +31,14 @@ afterAll(async () => {
   await Promise.all(directories.map((each) => rm(each, { recursive: true, force: true })));
 });
 
-/** Descriptors that this process has open; reading them opens one more, always. */
-export async function countDescriptors(): Promise<number> {
-  return (await readdir("/dev/fd")).length;
+/** Descriptors that this process has open, with what they lead to where the system tells; listing opens one more. */
+export async function openDescriptors(): Promise<string[]> {
+  const numbers = await readdir("/dev/fd");
+  return await Promise.all(numbers.map(async (number) => {
+    try {
+      return `${number} ${await readlink(`/dev/fd/${number}`)}`;
+    } catch {
+      return number; // closed since, or a system that does not tell
+    }
+  }));
 }

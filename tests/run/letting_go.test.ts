@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { capabilitiesHere } from "./adapter.ts";
 
@@ -13,8 +12,11 @@ const flags = "Deno" in globalThis ? ["run", "-A"] : "Bun" in globalThis ? [] : 
 test.each(capabilitiesHere.releasesWrites === true ? ["idle", "writing"] : ["idle"])(
   "program that released a child ends, though a stray process holds its pipes: A-21 (%s)",
   async (mode) => {
-    const { stdout } = await promisify(execFile)(process.execPath, [...flags, program, mode], { timeout: 15_000 });
-    const stray = Number(stdout);
-    expect(process.kill(stray, "SIGKILL")).toBe(true);
+    const args = [...flags, program, mode];
+    const ended = await new Promise<{ error: Error | null; stdout: string }>((resolve) => {
+      execFile(process.execPath, args, { timeout: 15_000 }, (error, stdout) => resolve({ error, stdout }));
+    });
+    expect(process.kill(Number.parseInt(ended.stdout, 10), "SIGKILL")).toBe(true);
+    expect(ended.error).toBeNull();
   },
 );

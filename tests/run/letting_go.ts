@@ -5,21 +5,23 @@
 import process from "node:process";
 import { runtimeHere } from "./adapter.ts";
 
+const rest = process.argv[2] === "writing" ? "x".repeat(5_000_000) : "";
 const { spawn, environment } = await runtimeHere();
-let printed = "";
-let exited = (): void => {};
-const exit = new Promise<void>((resolve) => exited = resolve);
-const script = "exec 3<&0; setsid sleep 1000 <&3 & echo $!; exit 0";
+
+let onPid = (_pid: string): void => {};
+let onExit = (): void => {};
+const pid = new Promise<string>((resolve) => onPid = resolve);
+const exit = new Promise<void>((resolve) => onExit = resolve);
+
+const script = "exec 3<&0; setsid sleep 1000 <&3 & echo $!; read -r go";
 const child = await spawn!({ command: "sh", args: ["-c", script], env: environment() }, {
-  onData: (chunk) => {
-    printed += new TextDecoder().decode(chunk);
-  },
+  onData: (chunk) => onPid(new TextDecoder().decode(chunk).trim()),
   onErrorData: () => {},
   onEnd: () => {},
-  onExit: () => exited(),
+  onExit: () => onExit(),
 });
-const write = process.argv[2] === "writing" ? child.write("x".repeat(5_000_000)) : undefined;
+console.log(await pid);
+const write = child.write(`go\n${rest}`);
 await exit;
 child.release();
 await write;
-console.log(printed.trim());

@@ -2,7 +2,7 @@ import { runtimeContract } from "../contract/runtime.ts";
 import { capabilitiesHere, runtimeHere } from "./adapter.ts";
 import { feed } from "./feed.ts";
 import { gzipServer } from "./gzip_server.ts";
-import { countDescriptors, makeDirectory, sample, title } from "./here.ts";
+import { openDescriptors, makeDirectory, sample, title } from "./here.ts";
 
 const runtime = await runtimeHere();
 const gzipUrl = await gzipServer();
@@ -10,5 +10,5 @@ const name = title.slice(0, title.indexOf(" "));
 
 feed(
   `runtime on ${title}`,
-  runtimeContract(() => runtime, { name, sample, makeDirectory, countDescriptors, gzipUrl }, capabilitiesHere),
+  runtimeContract(() => runtime, { name, sample, makeDirectory, openDescriptors, gzipUrl }, capabilitiesHere),
 );

@@ -24,7 +24,7 @@ function runtimeCases(bindings: Bindings): ContractCase[] {
     name: "workerd",
     sample: { name: "SAMPLE", value: bindings.SAMPLE },
     makeDirectory: nothingHere,
-    countDescriptors: nothingHere,
+    openDescriptors: nothingHere,
     gzipUrl: bindings.GZIP_URL,
   }, {
     spawn: { absent: "an isolate starts no processes" },
