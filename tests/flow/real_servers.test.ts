@@ -29,6 +29,8 @@ async function openHost(list: readonly RealServer[]): Promise<Host> {
     log: memoryLog(),
     servers: list.map(configOf),
     permission: { rules: [{ tool: "mcp.*", decision: "allow" }] },
+    // Tools that call themselves destructive are asked about whatever a rule says.
+    approve: () => Promise.resolve("allow"),
   });
   hosts.push(host);
   return host;
