@@ -21,7 +21,7 @@ const upToSession =
 const adapter = "kernel/errors kernel(types) store(types)";
 
 export const importTable: readonly Row[] = [
-  row("mod", `host ${upToSession}`),
+  row("mod", `host* ${upToSession}`),
   row("kernel", ""),
   row("streams", "kernel"),
   row("scrub", "kernel"),
@@ -50,7 +50,7 @@ export const importTable: readonly Row[] = [
     "valibot",
   ),
   row("session", "call servers permission catalog protocol/model store events kernel", "valibot"),
-  row("host", upToSession, "valibot"),
+  row("host*", `host* ${upToSession}`, "valibot"),
   row("sandbox", "servers(types) kernel", "valibot"),
   row("config", "servers/config permission/policy scrub kernel", "valibot jsonc-parser"),
   row(
@@ -60,12 +60,12 @@ export const importTable: readonly Row[] = [
   ),
   row(
     "app",
-    "host protocol protocol/serve_* session(types) call(types) permission(types) catalog(types) scrub streams store(types) events(types) kernel",
+    "host* protocol protocol/serve_* session(types) call(types) permission(types) catalog(types) scrub streams store(types) events(types) kernel",
     "valibot hono",
   ),
   row(
     "cli",
-    "host app turn config sandbox auth/oauth permission scrub streams store events kernel",
+    "host* app turn config sandbox auth/oauth permission scrub streams store events kernel",
     "valibot commander @clack/prompts picocolors",
   ),
   row("runtimes/*/cli", `${adapter} runtimes/node cli app`, "node:*"),
