@@ -15,7 +15,13 @@ export interface RealServer {
   readonly protocolVersion: string;
   readonly tools: number;
   /** One harmless call and what its text must hold. */
-  readonly call: { readonly tool: string; readonly args: Readonly<Record<string, unknown>>; readonly text: RegExp };
+  readonly call: {
+    readonly tool: string;
+    readonly args: Readonly<Record<string, unknown>>;
+    readonly text: RegExp;
+    /** Default `completed`. */
+    readonly status?: "failed";
+  };
 }
 
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));
@@ -142,16 +148,12 @@ export const otherServers: readonly RealServer[] = [
     args: [],
     protocolVersion: "2025-03-26",
     tools: 6,
+    // Its refusal is a JSON-RPC error, which is a call that failed and not a result.
     call: {
-      tool: "excel_write_to_sheet",
-      args: {
-        fileAbsolutePath: join(scratch, "book.xlsx"),
-        sheetName: "one",
-        newSheet: true,
-        range: "A1:B1",
-        values: [["a", "b"]],
-      },
-      text: /./,
+      tool: "excel_describe_sheets",
+      args: { fileAbsolutePath: join(scratch, "none.xlsx") },
+      text: /no such file/,
+      status: "failed",
     },
   },
 ];
