@@ -40,7 +40,7 @@ for (const [suite, names] of Object.entries(suites)) {
   describe(`${suite} on workerd ${version}`, () => {
     names.forEach((name, index) =>
       test(name, async () => {
-        const { failure } = await ask(`${suite}/${index}`) as CaseReport;
+        const { failure } = await ask(`${encodeURIComponent(suite)}/${index}`) as CaseReport;
         if (failure === undefined) return;
         expect.fail(`${failure.name}: ${failure.message}\n${failure.stack}`);
       })

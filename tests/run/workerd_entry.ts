@@ -1,6 +1,16 @@
 import { workerdRuntime } from "../../runtimes/workerd/mod.ts";
+import { memoryStore } from "../../src/events/memory_store.ts";
+import { createScrubber } from "../../src/scrub/known_values.ts";
+import { memoryArtifacts } from "../../src/store/memory_artifacts.ts";
+import { memoryKeyValue } from "../../src/store/memory_kv.ts";
+import { artifactStoreCases } from "../contract/artifact_store.ts";
 import type { ContractCase } from "../contract/contract.ts";
+import { eventStoreCases } from "../contract/event_store.ts";
+import { gateCases } from "../contract/gate.ts";
+import { keyValueCases } from "../contract/key_value.ts";
 import { runtimeContract } from "../contract/runtime.ts";
+import { scrubberCases } from "../contract/scrubber.ts";
+import { hostGate } from "./gate_subject.ts";
 
 /** What the worker is given by the program that starts it. */
 export interface Bindings {
@@ -16,6 +26,11 @@ export interface CaseReport {
 /** Every contract suite that an isolate can run: it has no processes, no files and no `node:` modules. */
 const suites: Readonly<Record<string, (bindings: Bindings) => ContractCase[]>> = {
   runtime: runtimeCases,
+  "key-value store": () => keyValueCases("memory key-value store", async () => memoryKeyValue()),
+  artifacts: () => artifactStoreCases("memory artifacts", async (options) => memoryArtifacts(options)),
+  "event log": () => eventStoreCases("memory event store", async () => ({ store: memoryStore() })),
+  scrubber: () => scrubberCases("scrubber of known values", createScrubber),
+  gate: () => gateCases(hostGate),
 };
 
 function runtimeCases(bindings: Bindings): ContractCase[] {
@@ -37,7 +52,7 @@ function runtimeCases(bindings: Bindings): ContractCase[] {
 /** `GET /` lists the names of the cases by suite; `GET /<suite>/<index>` runs one and reports. */
 export default {
   async fetch(request: Request, bindings: Bindings): Promise<Response> {
-    const [, suite = "", index] = new URL(request.url).pathname.split("/");
+    const [, suite = "", index] = decodeURIComponent(new URL(request.url).pathname).split("/");
     if (suite === "") {
       const lists = Object.entries(suites).map(([name, cases]) => [name, cases(bindings).map((each) => each.name)]);
       return Response.json(Object.fromEntries(lists));
