@@ -3,15 +3,17 @@
  *
  * @module
  */
-export { createHost, Host, type HostApprovals, type ReadyReport } from "./src/host.ts";
+export { createHost } from "./src/host.ts";
+export { Host, type HostApprovals, type ReadyReport } from "./src/host_owner.ts";
 export type { HostOptions } from "./src/host_options.ts";
-export { Session, type SessionApprovals, type ToolFilterOptions } from "./src/session/session.ts";
+export { type ChildOptions, Session, type SessionApprovals, type ToolFilterOptions } from "./src/session/session.ts";
 export type { CallOptions } from "./src/call/call.ts";
 export type { Finding, Outcome, OutcomeError, OutcomeReason, OutcomeStatus } from "./src/call/outcome.ts";
 export type { LocalTool, LocalToolContext, LocalToolResult } from "./src/catalog/local_tool.ts";
 export type { ToolDefinitions, ToolFormat } from "./src/catalog/formats.ts";
 export type { ServerConfigInput } from "./src/servers/config_input.ts";
 export type { ServerState, ServerStatus } from "./src/servers/server.ts";
+export type { ServerManager } from "./src/servers/manager.ts";
 export type { SyncReport } from "./src/servers/sync.ts";
 export type { RestartPolicy } from "./src/servers/restart_policy.ts";
 export type { AuthPart, SandboxPart } from "./src/servers/dial.ts";

@@ -1,3 +1,4 @@
+import { passesFilter } from "../catalog/filter.ts";
 import { type ToolDefinitions, toolDefinitions, type ToolFormat } from "../catalog/formats.ts";
 import { type ListedTool, listTools } from "../catalog/listing.ts";
 import type { LocalTool } from "../catalog/local_tool.ts";
@@ -15,6 +16,7 @@ import type { ServerConfigInput } from "../servers/config_input.ts";
 import type { ServerManager } from "../servers/manager.ts";
 import type { Server, ServerStatus } from "../servers/server.ts";
 import type { Supervisor } from "../servers/supervisor.ts";
+import { endingWith } from "./ending_with.ts";
 
 /** What a host gives each of its sessions to work with. */
 export interface SessionContext {
@@ -31,7 +33,28 @@ export interface SessionContext {
   readonly hasApprover: boolean;
   readonly call: Omit<CallContext, "append">;
   readonly ids: Ids;
+  /** Hides tools from this session, as if they did not exist. Asked with the full name, or `local.<name>`. */
+  readonly isVisible?: (name: string) => boolean;
+  /** Opens a session over the given sources that sees no more than `isVisible` lets through. */
+  readonly openChild: (options: ChildContext) => Promise<Session>;
   readonly onClosed: () => void;
+}
+
+/** What a session hands down to a child. */
+export interface ChildContext {
+  readonly id: string | undefined;
+  readonly inherited: readonly ServerManager[];
+  readonly isVisible: (name: string) => boolean;
+}
+
+/** What a child may see of what its parent sees. */
+export interface ChildOptions {
+  /** Names the child's stream in the log, `session:<id>`. Default: a fresh one. */
+  readonly id?: string;
+  /** Patterns of full names, `mcp.<server>.<tool>` or `local.<name>`; `*` stands for any run. Default: all. */
+  readonly allow?: readonly string[];
+  /** Patterns of what it may not see; stronger than `allow`. */
+  readonly deny?: readonly string[];
 }
 
 /** Asks that wait for a decision, and deciding them. An ask of another session looks like one that does not exist. */
@@ -63,7 +86,11 @@ export class Session implements AsyncDisposable {
     this.id = context.id;
     this.#context = context;
     const { sink, desk, manager, inherited, localTools } = context;
-    this.#view = { sources: [...inherited, manager] satisfies readonly RoutedSource<Supervisor>[], localTools };
+    this.#view = {
+      sources: [...inherited, manager] satisfies readonly RoutedSource<Supervisor>[],
+      localTools,
+      ...(context.isVisible === undefined ? {} : { isVisible: context.isVisible }),
+    };
     this.#executor = new Executor({
       ...context.call,
       view: this.#view as RouterView<Server>,
@@ -150,9 +177,29 @@ export class Session implements AsyncDisposable {
     return this.#executor.resume();
   }
 
-  /** This session's events after `after` (default 0), then each as it is written, until the signal fires. */
+  /**
+   * This session's events after `after` (default 0), then each as it is written. Ends with the last event of this session,
+   * when the signal fires, and when the host closes.
+   */
   events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<HostEvent> {
-    return this.#context.log.follow({ stream: this.#context.sink.stream, ...options });
+    const { log, sink } = this.#context;
+    const isLast = ({ type, epoch }: HostEvent): boolean => type === "session.closed" && epoch === sink.epoch;
+    return endingWith(log.follow({ stream: sink.stream, ...options }), isLast);
+  }
+
+  /**
+   * Opens a session of its own stream and its own private servers that sees what this one sees, as far as `allow` and
+   * `deny` let it: servers are shared and never owned. The filter holds for every call and for children of the child.
+   */
+  child(options: ChildOptions = {}): Promise<Session> {
+    if (this.#closing !== undefined) return Promise.reject(this.#closed());
+    const { inherited, manager, isVisible } = this.#context;
+    const filter = { allow: options.allow ?? [], deny: options.deny ?? [] };
+    return this.#context.openChild({
+      id: options.id,
+      inherited: [...inherited, manager],
+      isVisible: (name) => passesFilter(filter, name) && isVisible?.(name) !== false,
+    });
   }
 
   /** Ends its calls and its own servers, and writes its last event. Inherited servers go on. Idempotent. */
