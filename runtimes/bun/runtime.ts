@@ -13,7 +13,7 @@ export interface BunRuntimeOptions {
 
 /**
  * The adapter for Bun. Its parts are those of the Node adapter, which Bun runs without loss. `Bun.spawn` is a little
- * faster than `node:child_process`, but keeps in memory whatever a child writes before the first read.
+ * faster than `node:child_process`, but keeps in memory whatever a child writes before the first read (Bun 1.4).
  *
  * @example
  * ```ts

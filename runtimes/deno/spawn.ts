@@ -98,7 +98,10 @@ class DenoChild implements ChildProcess {
     }
   }
 
-  /** Nobody reads any more. Aborting waits for a write that the system has not taken, so its caller is told here. */
+  /**
+   * Nobody reads any more. Deno (2.9) has no way to take back a write that the system has not taken: its caller is told
+   * here, while the pipe, and this process with it, stays open until the last reader goes.
+   */
   #dropInput(): void {
     this.#inputOpen = false;
     this.#input.abort().catch(() => {/* it was closed or had broken before */});
