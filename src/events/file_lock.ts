@@ -33,9 +33,8 @@ export interface DirectoryLock {
  *
  * The file `lock` holds the owner's random token and is replaced only by whoever takes over. Beside it the owner
  * writes the time into `beat-<token>` every 10 s; after 30 s of silence, as after a crash, the lock is free. Two that
- * take over at once both replace the file: the later one has it, and the earlier one finds out from {@link
- * DirectoryLock.held}, which is why every commit asks. A lock without a readable time counts as held; `takeOver` is
- * the way out.
+ * take over at once both replace the file: the later one has it, and the earlier one finds out from `held()`, which is why
+ * every commit asks. A lock without a readable owner or time counts as held; `takeOver` is the way out.
  */
 export async function takeLock(
   options: LockOptions & { readonly takeOver: boolean },
@@ -82,8 +81,10 @@ class Lock implements DirectoryLock {
   }
 
   async held(): Promise<boolean> {
+    // The time before the question: the process may sleep between the answer and the next line.
+    const askedAt = this.#clock.monotonic();
     const isHeld = (await readHolder(this.#files, this.#path))?.token === this.#token;
-    this.#heldAt = isHeld ? this.#clock.monotonic() : -Infinity;
+    this.#heldAt = isHeld ? askedAt : -Infinity;
     return isHeld;
   }
 

@@ -23,7 +23,7 @@ export interface FileLogOptions {
 /**
  * A log in files under a directory, one stream a file, readable with ordinary tools. The directory belongs to one
  * process at a time: opening a stream takes its lock, which stays until the store is closed and is free 30 s after a
- * crash. Reading needs no lock.
+ * crash. Showing life takes a timer, so the process ends only when the store is closed. Reading needs no lock.
  *
  * @example
  * ```ts
@@ -35,7 +35,7 @@ export function fileLog(directory: string, options: FileLogOptions = {}): LogFac
   return {
     async open({ runtime, clock, ids }) {
       if (runtime.files === undefined) {
-        throw unsupported("keep the event log in files", "this runtime has no disk; use memoryLog() or kvLog(kv)");
+        throw unsupported("keep the event log in files", "this runtime has no disk; use memoryLog()");
       }
       return fileStore({ ...options, files: runtime.files, directory, clock, ids });
     },

@@ -19,12 +19,15 @@ export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<voi
   }
 }
 
-/** Creates a file with the given content and syncs it. Rejects with `EEXIST` when the path is taken. */
+/** Creates a file with the given content and syncs it, or leaves none. Rejects with `EEXIST` when the path is taken. */
 export async function createFile(files: FileSystem, path: string, bytes: Uint8Array): Promise<void> {
   const file = await files.open(path, "create", PRIVATE_FILE);
   try {
     await writeAll(file, bytes);
     await file.sync();
+  } catch (error) {
+    await removeIfThere(files, path).catch(() => {/* the first error is the one to tell */});
+    throw error;
   } finally {
     await file.close();
   }

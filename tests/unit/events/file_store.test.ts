@@ -442,6 +442,19 @@ describe("file log lock", () => {
     }
   });
 
+  it("leaves nothing behind that would lock everybody out when it cannot be written", async () => {
+    for (const kind of ["write", "sync"]) {
+      const on = disk();
+      on.files.fault = (operation) => operation.kind === kind && operation.path === "log/lock" ? "ENOSPC" : undefined;
+      await expect(openStore(on).open("s")).rejects.toMatchObject({ code: "ENOSPC" });
+      expect(on.files.paths).toEqual([]);
+      expect(on.files.openHandles).toBe(0);
+      expect(on.clock.timers).toBe(0);
+      on.files.fault = undefined;
+      expect((await openStore(on).open("s")).head.seq).toBe(0);
+    }
+  });
+
   it("is not lost over a beat that could not be written", async () => {
     const on = disk();
     const writer = await openStore(on).open("s");
