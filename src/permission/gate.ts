@@ -66,7 +66,7 @@ class PolicyGate implements Gate {
           reason: ruling.reason,
         });
       case "ask": {
-        const grant = grantFor(request, ruling, policy.version, assessment.risks.includes("destructive"));
+        const grant = grantFor(request, ruling, policy.version);
         if (grant !== undefined && this.#grants.covers(grant)) {
           return decided(call, { decision: "allow", actor: "policy", sourcedFrom: "session_allow" }, "session_allow");
         }
@@ -207,16 +207,11 @@ function isDenialReason(reason: string | undefined): reason is Denied["reason"] 
 }
 
 /**
- * What an allow for the session would grant; `undefined` where none can be: destructive calls are asked about each time,
- * and a server's tool without a fingerprint could change without anybody noticing.
+ * What an allow for the session would grant; `undefined` for a server's tool without a fingerprint, which could change
+ * without anybody noticing.
  */
-function grantFor(
-  request: GateRequest,
-  ruling: PolicyDecision,
-  policyVersion: string,
-  isDestructive: boolean,
-): Grant | undefined {
+function grantFor(request: GateRequest, ruling: PolicyDecision, policyVersion: string): Grant | undefined {
   const { session, source, tool, server, fingerprint } = request;
-  if (isDestructive || (server !== undefined && fingerprint === undefined)) return undefined;
+  if (server !== undefined && fingerprint === undefined) return undefined;
   return { session, source, tool, risk: ruling.risk, fingerprint, policyVersion };
 }

@@ -17,7 +17,7 @@ export interface Grant {
 
 /** Grants of all sessions. In memory: they end with the session or the process. */
 export interface Grants {
-  /** Remembers a grant; false where it may not be remembered, or the session holds as many as it may. */
+  /** Remembers a grant; false for a destructive one, which never is, and where the session holds as many as it may. */
   add(grant: Grant): boolean;
   /** True where a grant covers exactly this. One whose tool or rules have changed is dropped. */
   covers(call: Grant): boolean;

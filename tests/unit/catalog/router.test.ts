@@ -234,13 +234,11 @@ describe("router and bare names", () => {
   });
 
   it("keeps answers for other local tools apart under one version", async () => {
-    const live: RoutedSource = {
-      ...source("global", server("fs", { catalog: await catalogOf("fs", "a") })),
-      version: 1,
-    };
-    const one = { sources: [live], localTools: localTools("a") };
-    const other = { sources: [live], localTools: localTools("b") };
-    expect([told("a", one), told("b", other)]).toEqual(["ambiguous: local.a mcp.fs.a", "local: b"]);
+    const fs = server("fs", { catalog: await catalogOf("fs", "a", "b") });
+    const live: RoutedSource = { ...source("global", fs), version: 1 };
+    const told1 = told("a", { sources: [live], localTools: localTools("a") });
+    const told2 = told("b", { sources: [live], localTools: localTools("b") });
+    expect([told1, told2]).toEqual(["ambiguous: local.a mcp.fs.a", "ambiguous: local.b mcp.fs.b"]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createDesk, type Desk, type DeskAsk, type DeskOptions } from "../../../src/permission/desk.ts";
 import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
 import { plainScrubber } from "../../fixtures/plain_scrubber.ts";
@@ -191,12 +191,14 @@ describe("desk and time", () => {
 
   it("waits for an expiry that is further away than timers reach", async () => {
     const { desk, open, clock } = bench({ pollMs: 0 });
+    const after = vi.spyOn(clock, "after");
     const requestId = await open({ expiresAt: clock.now() + 3_000_000_000 });
     const waiting = desk.wait(requestId);
     await clock.advance(2_500_000_000);
     expect(await state(waiting)).toBe("open");
     await clock.advance(500_000_000);
     expect((await waiting).actor).toBe("timeout");
+    expect(Math.max(...after.mock.calls.map(([delayMs]) => delayMs))).toBe(2_147_483_647);
   });
 
   it("leaves no timer behind once everything is decided", async () => {

@@ -261,6 +261,20 @@ describe("gate and approvers", () => {
     expect(approve).toHaveBeenCalledTimes(1);
   });
 
+  it("cannot change what lies at the desk by what they are shown", async () => {
+    const { gate, desk } = bench({
+      approve: (request) => {
+        Object.assign(request.args, { path: "/tmp/b" });
+        return new Promise(() => {});
+      },
+    });
+    const waiting = (await ask(gate)).wait();
+    await settle();
+    expect((await desk.list())[0]!.args).toEqual({ path: "/tmp/a" });
+    gate.close();
+    await waiting;
+  });
+
   it("are shown the whole request, and cannot change the call by it", async () => {
     const args = { list: [1, 2], text: "x".repeat(10_000) };
     let shown: ApprovalRequest | undefined;
@@ -514,18 +528,20 @@ describe("gate and sessions", () => {
     expect(grants.list("s_1")).toEqual([]);
   });
 
-  it("ends an ask that the desk is still taking", async () => {
+  it.each(["session_ended", "cancelled"])("ends an ask that the desk is still taking: %s", async (reason) => {
     const { gate, kv, clock } = bench();
+    const caller = new AbortController();
     let go!: () => void;
     kv.before = (operation) => {
       return operation === "put" ? new Promise((resolve) => go = resolve) : undefined;
     };
-    const deciding = ask(gate);
+    const deciding = ask(gate, { signal: caller.signal });
     await vi.waitFor(() => expect(go).toBeDefined());
-    gate.endSession("s_1");
+    if (reason === "cancelled") caller.abort();
+    else gate.endSession("s_1");
     kv.before = undefined;
     go();
-    expect(told(await (await deciding).wait())).toBe("deny, host_stop, host, session_ended");
+    expect(told(await (await deciding).wait())).toBe(`deny, host_stop, host, ${reason}`);
     expect(clock.timers).toBe(0);
   });
 
