@@ -3,7 +3,7 @@ import { type ToolDefinitions, toolDefinitions, type ToolFormat } from "../catal
 import { type ListedTool, listTools } from "../catalog/listing.ts";
 import type { LocalTool } from "../catalog/local_tool.ts";
 import type { RoutedSource, RouterView } from "../catalog/router_view.ts";
-import { type CallContext, type CallOptions } from "../call/call.ts";
+import type { CallContext, CallOptions } from "../call/call.ts";
 import { Executor } from "../call/executor.ts";
 import type { Outcome } from "../call/outcome.ts";
 import type { HostEvent } from "../events/event.ts";
