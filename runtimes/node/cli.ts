@@ -6,14 +6,20 @@ import { chooseOnTerminal, type Output, runCommandLine } from "../../src/cli/mod
 import type { Runtime } from "../../src/kernel/runtime.ts";
 import { nodeRuntime } from "./runtime.ts";
 
+/** npm hands on a Ctrl-C that the terminal has already given to the whole group; within this time it is the same one. */
+const SAME_SIGNAL_MS = 250;
+
 /**
  * Runs the command line in this process and resolves to its exit code. The first Ctrl-C, SIGTERM, or loss of the
  * reader asks it to end; the second Ctrl-C or SIGTERM ends the process at once.
  */
 export async function runCli(args: readonly string[], runtime: Runtime = nodeRuntime()): Promise<number> {
   const interruption = new AbortController();
+  let firstSignalAt: number | undefined;
   const onSignal = (): void => {
-    if (interruption.signal.aborted) process.exit(130);
+    const now = performance.now();
+    firstSignalAt ??= now;
+    if (now - firstSignalAt > SAME_SIGNAL_MS) process.exit(130);
     interruption.abort();
   };
   const onLost = (): void => interruption.abort();

@@ -1,8 +1,7 @@
 import { HostError } from "../kernel/errors.ts";
-import { randomIds } from "../kernel/ids.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { CallOutcome } from "./host_port.ts";
-import { type CommandContext, type HostOptions, openConfigured } from "./open_host.ts";
+import { type CommandContext, type HostOptions, openConfigured, sessionId } from "./open_host.ts";
 import { plain, safeJson } from "./safe_text.ts";
 
 /** `portcullis call <tool> [json]`: one call through the gate. */
@@ -16,7 +15,7 @@ export async function call(
   const args = parseArguments(json);
   const { host } = await openConfigured(context, options);
   try {
-    const session = await host.session({ id: randomIds.next("cli") });
+    const session = await host.session({ id: sessionId() });
     const outcome = await session.tool(tool, args, {
       signal: stopped,
       onAsk: terminal.choose === undefined ? "deny" : "wait",

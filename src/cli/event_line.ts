@@ -3,7 +3,7 @@ import type { Colours } from "./colours.ts";
 import { oneLine } from "./safe_text.ts";
 import { shorten } from "./table.ts";
 
-/** The members of a payload that a line shows, the first without its name. Other types show all their plain members. */
+/** The members of a payload that a line shows. Other types show all their plain members. */
 const SHOWN: Readonly<Record<string, readonly string[]>> = Object.freeze({
   "host.closed": ["reason"],
   "session.closed": ["reason"],
@@ -26,6 +26,9 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = Object.freeze({
   "mcp.log": ["server", "level", "logger", "data"],
   "artifact.stored": ["from", "bytes", "mediaType"],
 });
+
+/** Members whose values say by themselves what they are. */
+const BARE = new Set(["tool", "server", "name", "riskAtDecision", "risk", "decision", "kind", "state", "level"]);
 
 /** Longest value of one member. */
 const VALUE_LENGTH = 80;
@@ -59,7 +62,7 @@ function summary({ type, payload }: HostEvent): string {
     // Other members may hold whole lists; a line has no room for them.
     if (shown === undefined && typeof value === "object") continue;
     const text = shorten(oneLine(typeof value === "string" ? value : JSON.stringify(value)), VALUE_LENGTH);
-    parts.push(parts.length === 0 && shown !== undefined ? text : `${oneLine(key)}=${text}`);
+    parts.push(BARE.has(key) ? text : `${oneLine(key)}=${text}`);
   }
   return parts.join(" ");
 }

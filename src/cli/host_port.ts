@@ -65,5 +65,6 @@ export type OpenHost = (options: {
   readonly permission?: PermissionConfig;
   readonly secrets: readonly KnownSecret[];
   readonly log: LogFactory;
+  readonly takeOver: boolean;
   readonly approve?: Approve;
 }) => Promise<CliHost>;

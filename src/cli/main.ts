@@ -50,6 +50,7 @@ const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
 
 /** Our own errors and the system's speak for themselves; anything else is a fault of ours and shows where. */
 function explain(error: unknown): string {
+  if (isHostError(error, "ERR_LOG_LOCKED")) return `${error.message} with --take-over if it is gone`;
   if (isHostError(error)) return error.message;
   if (!(error instanceof Error)) return `unexpected failure: ${String(error)}`;
   return typeof (error as { code?: unknown }).code === "string"
@@ -76,13 +77,16 @@ function buildProgram(context: CommandContext, end: (exitCode: number) => void):
     program.command(name).description(summary)
       .option("--config <file>", "the configuration", "mcp.config.json")
       .option("--log <directory>", logHelp);
+  const servers = (name: string, summary: string, logHelp: string): Command =>
+    command(name, summary, logHelp)
+      .option("--take-over", "take the log from an owner that is known to be gone", false);
   const ownLog = "keep the log there (default: in memory)";
   const besideConfig = "the log (default: .portcullis/log beside the configuration)";
 
-  command("serve", "Start the servers, make the planned calls, and follow the log until Ctrl-C.", besideConfig)
+  servers("serve", "Start the servers, make the planned calls, and follow the log until Ctrl-C.", besideConfig)
     .option("--calls <file>", "a JSON file with calls to make first")
     .option("--once", "end after the calls", false)
-    .action(async (options: ConfigFlags & { calls?: string; once: boolean }) => {
+    .action(async (options: HostFlags & { calls?: string; once: boolean }) => {
       end(
         await serve(context, {
           ...options,
@@ -90,19 +94,19 @@ function buildProgram(context: CommandContext, end: (exitCode: number) => void):
         }),
       );
     });
-  command("tools", "List every tool under its full name.", ownLog)
+  servers("tools", "List every tool under its full name.", ownLog)
     .option("--json", "as JSON", false)
-    .action(async (options: ConfigFlags & JsonFlag) => end(await tools(context, options)));
-  command("call", "Call one tool through the gate.", ownLog)
+    .action(async (options: HostFlags & JsonFlag) => end(await tools(context, options)));
+  servers("call", "Call one tool through the gate.", ownLog)
     .argument("<tool>", "its full name, such as mcp.files.read_file")
     .argument("[json]", "its arguments, as a JSON object")
     .option("--json", "the whole outcome as JSON", false)
-    .action(async (tool: string, json: string | undefined, options: ConfigFlags & JsonFlag) => {
+    .action(async (tool: string, json: string | undefined, options: HostFlags & JsonFlag) => {
       end(await call(context, tool, json, options));
     });
-  command("status", "Start the servers and show what became of each.", ownLog)
+  servers("status", "Start the servers and show what became of each.", ownLog)
     .option("--json", "as JSON", false)
-    .action(async (options: ConfigFlags & JsonFlag) => end(await status(context, options)));
+    .action(async (options: HostFlags & JsonFlag) => end(await status(context, options)));
   command("log", "Show what is in a log, also while it is written.", besideConfig)
     .option("--stream <name>", "only this stream, such as host:main")
     .option("--after <seq>", "only events after this seq, of each stream", parseSeq, 0)
@@ -122,6 +126,10 @@ function buildProgram(context: CommandContext, end: (exitCode: number) => void):
 interface ConfigFlags {
   readonly config: string;
   readonly log?: string;
+}
+
+interface HostFlags extends ConfigFlags {
+  readonly takeOver: boolean;
 }
 
 interface JsonFlag {

@@ -2,6 +2,7 @@ import { loadConfig, type LoadedConfig } from "../config/load.ts";
 import { fileLog } from "../events/file_store.ts";
 import { memoryLog } from "../events/memory_store.ts";
 import { untilAborted } from "../kernel/abort.ts";
+import { randomIds } from "../kernel/ids.ts";
 import { askOnTerminal } from "./approve.ts";
 import { EXIT } from "./exit_codes.ts";
 import { besideFile, filesOf, readTextFile } from "./files.ts";
@@ -35,6 +36,8 @@ export interface HostOptions {
   readonly config: string;
   /** Directory of the log; absent: kept in memory. */
   readonly log?: string | undefined;
+  /** Take the log from an owner that did not let go of it. */
+  readonly takeOver: boolean;
 }
 
 /** A host whose servers have started, or failed to. */
@@ -58,6 +61,7 @@ export async function openConfigured(context: CommandContext, options: HostOptio
     servers: config.servers,
     ...(config.permission === undefined ? {} : { permission: config.permission }),
     secrets: config.expandedSecrets,
+    takeOver: options.takeOver,
     log: options.log === undefined ? memoryLog() : fileLog(options.log),
     ...(terminal.choose === undefined ? {} : { approve: askOnTerminal(terminal.choose, context.stop) }),
   });
@@ -79,6 +83,11 @@ async function readConfig(path: string, terminal: Terminal): Promise<LoadedConfi
     env: terminal.runtime.environment(),
     readFile: (name) => filesOf(terminal).readText(besideFile(terminal, path, name)),
   });
+}
+
+/** A name for the session of one command, short enough for a line of the log. */
+export function sessionId(): string {
+  return randomIds.next("cli").slice(0, 14);
 }
 
 function isFailed({ state }: ServerRow): boolean {

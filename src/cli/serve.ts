@@ -8,7 +8,7 @@ import { eventLine } from "./event_line.ts";
 import { EXIT } from "./exit_codes.ts";
 import { readTextFile } from "./files.ts";
 import type { CallOutcome, CliSession } from "./host_port.ts";
-import { type CommandContext, type HostOptions, openConfigured } from "./open_host.ts";
+import { type CommandContext, type HostOptions, openConfigured, sessionId } from "./open_host.ts";
 import type { Printer } from "./printer.ts";
 import { oneLine, plain } from "./safe_text.ts";
 import { serverTable } from "./status.ts";
@@ -39,13 +39,13 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
   const { host } = await openConfigured(context, options);
   try {
     await printer.line(serverTable(host.globalMcpStatus(), printer));
-    const session = await host.session({ id: randomIds.next("cli") });
+    const session = await host.session({ id: sessionId() });
     for (const [index, planned] of calls.entries()) {
       if (stopped.aborted) break;
       await makeCall(session, planned, `${index + 1}/${calls.length}`, context);
     }
     if (options.once || stopped.aborted) return EXIT.ok;
-    await printer.line(`\n${printer.colours.bold("The log of this run")} (Ctrl-C ends)`);
+    await printer.line(`\n${printer.colours.bold("The log of this run")}, times in UTC (Ctrl-C ends)`);
     await Promise.all([
       printEvents(host.events({ after: before, signal: stopped }), printer),
       printEvents(session.events({ after: 0, signal: stopped }), printer),

@@ -1,5 +1,4 @@
-import { randomIds } from "../kernel/ids.ts";
-import { type CommandContext, type HostOptions, openConfigured } from "./open_host.ts";
+import { type CommandContext, type HostOptions, openConfigured, sessionId } from "./open_host.ts";
 import { oneLine, safeJson } from "./safe_text.ts";
 import { renderTable } from "./table.ts";
 
@@ -11,7 +10,7 @@ export async function tools(
   const { printer } = context;
   const { host, exitCode } = await openConfigured(context, options);
   try {
-    const session = await host.session({ id: randomIds.next("cli") });
+    const session = await host.session({ id: sessionId() });
     const definitions = session.toolDefinitions({ format: "mcp" });
     const listed = session.toolNames({ spelling: "qualified" }).map((name, index) => {
       const { name: alias, ...definition } = definitions[index]!;

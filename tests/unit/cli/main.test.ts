@@ -98,10 +98,12 @@ describe("command line", () => {
     const terminal = fakeTerminal(["status"], { files });
     const code = await runCommandLine(
       terminal,
-      () => Promise.reject(new HostError("ERR_LOG_LOCKED", "Cannot open the log: locked")),
+      () => Promise.reject(new HostError("ERR_LOG_LOCKED", "Cannot open the log: close its owner, or take over")),
     );
     expect(code).toBe(1);
-    expect(terminal.written.err).toBe("error: Cannot open the log: locked\n");
+    expect(terminal.written.err).toBe(
+      "error: Cannot open the log: close its owner, or take over with --take-over if it is gone\n",
+    );
   });
 
   it("an error that is nobody's mistake but ours shows where it came from", async () => {
@@ -274,7 +276,7 @@ describe("serve", () => {
     }, host.open);
     expect(await ended).toBe(0);
     expect(terminal.written.out).toContain(
-      "The log of this run (Ctrl-C ends)\n10:53:20.001  host:main 1  host.opened\n",
+      "The log of this run, times in UTC (Ctrl-C ends)\n10:53:20.001  host:main 1  host.opened\n",
     );
     expect(host.seen.closed).toBe(1);
   });

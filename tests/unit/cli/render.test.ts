@@ -36,7 +36,7 @@ describe("event line", () => {
         args: { secret: 1 },
         sourcedFrom: "rule",
       }),
-      "10:53:20.001  session:s_1 1  permission.requested  mcp.a.b riskAtDecision=network by=model sourcedFrom=rule",
+      "10:53:20.001  session:s_1 1  permission.requested  mcp.a.b network by=model sourcedFrom=rule",
     ],
     [
       event(2, "permission.resolved", { decision: "deny", actor: "policy", sourcedFrom: "no_approver" }),
@@ -53,7 +53,7 @@ describe("event line", () => {
     [event(5, "session.opened", {}), "10:53:20.005  session:s_1 5  session.opened"],
     [
       event(6, "vendor.new", { level: "x", things: [1], someId: "y" }),
-      "10:53:20.006  session:s_1 6  vendor.new  level=x",
+      "10:53:20.006  session:s_1 6  vendor.new  x",
     ],
   ])("event %# is one readable line", (shown, line) => {
     expect(eventLine(shown, { colours })).toBe(line);
