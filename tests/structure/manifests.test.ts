@@ -23,6 +23,10 @@ describe("manifests", () => {
     expect(compareManifests(node, deno, exists)).toEqual([]);
   });
 
+  it.each(Object.entries(deno.exports))("entry %s loads on a runtime that is not its own", async (_key, file) => {
+    expect(Object.keys(await import(join(root, file)))).not.toEqual([]);
+  });
+
   it("manifests pin every version", () => {
     expect(unpinned(node)).toEqual([]);
     expect(unpinned(read("tests/servers/package.json"))).toEqual([]);
