@@ -3,7 +3,8 @@ import { ProcessGroup } from "../node/process_group.ts";
 import { endWindowsTree } from "../node/windows.ts";
 import { pump } from "./pump.ts";
 
-const isWindows = Deno.build.os === "windows";
+/** Asked where it is needed: importing an entry does nothing, on other runtimes too. */
+const isWindows = (): boolean => Deno.build.os === "windows";
 
 /** Starts a child through `Deno.Command`, which needs far less memory for much output than `node:child_process`. */
 export const spawnDenoProcess: SpawnFunction = async (plan: SpawnPlan, handlers: ProcessHandlers) => {
@@ -15,14 +16,14 @@ export const spawnDenoProcess: SpawnFunction = async (plan: SpawnPlan, handlers:
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
-    detached: !isWindows,
+    detached: !isWindows(),
   });
   return new DenoChild(command.spawn(), handlers);
 };
 
 class DenoChild implements ChildProcess {
   readonly pid: number;
-  readonly containment: "process_group" | "none" = isWindows ? "none" : "process_group";
+  readonly containment: "process_group" | "none" = isWindows() ? "none" : "process_group";
   readonly #child: Deno.ChildProcess;
   readonly #group: ProcessGroup | undefined;
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
@@ -36,7 +37,7 @@ class DenoChild implements ChildProcess {
   constructor(child: Deno.ChildProcess, handlers: ProcessHandlers) {
     this.pid = child.pid;
     this.#child = child;
-    this.#group = isWindows ? undefined : new ProcessGroup(child.pid);
+    this.#group = isWindows() ? undefined : new ProcessGroup(child.pid);
     this.#input = child.stdin.getWriter();
     const output = child.stdout.getReader({ mode: "byob" });
     const errors = child.stderr.getReader({ mode: "byob" });

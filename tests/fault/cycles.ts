@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { connectClient, httpDialer, stdioDialer } from "../../src/client/mod.ts";
 import { type Clock, systemClock, type Timer } from "../../src/kernel/clock.ts";
 import type { Runtime } from "../../src/kernel/runtime.ts";
+import { runtimeHere } from "../run/adapter.ts";
 
 /** What is held at one moment. */
 export interface Holdings {
@@ -145,16 +146,9 @@ async function startHttpFixture(env: Record<string, string>, era: string): Promi
   return { url, stop: () => void child.kill("SIGKILL") };
 }
 
-/** The adapter of the runtime that this runs on. */
-export async function thisRuntime(): Promise<Runtime> {
-  if ("Bun" in globalThis) return (await import("../../runtimes/bun/mod.ts")).bunRuntime();
-  if ("Deno" in globalThis) return (await import("../../runtimes/deno/mod.ts")).denoRuntime();
-  return (await import("../../runtimes/node/mod.ts")).nodeRuntime();
-}
-
 if (process.argv[1] !== undefined && fileURLToPath(import.meta.url) === process.argv[1]) {
   const cycles = Number(process.argv[2] ?? 200);
-  const runtime = await thisRuntime();
+  const runtime = await runtimeHere();
   const started = performance.now();
   const { early, late } = await runCycles(runtime, cycles, 20);
   const same = JSON.stringify(early) === JSON.stringify(late);

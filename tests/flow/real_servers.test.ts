@@ -1,10 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, describe, expect, test } from "vitest";
 import { createHost, type Host, memoryLog, type ServerConfigInput } from "../../mod.ts";
 import { runtimeHere } from "../run/adapter.ts";
-import { otherServers, type RealServer, serversDirectory, startServers } from "./real_servers.ts";
+import { otherServers, type RealServer, scratch, serversDirectory, startServers } from "./real_servers.ts";
 
 const runtime = await runtimeHere();
 const marker = `PORTCULLIS_FLOW_${process.pid}`;
@@ -21,7 +21,10 @@ const configOf = (server: RealServer): ServerConfigInput => ({
 });
 
 const hosts: Host[] = [];
-afterAll(() => Promise.all(hosts.map((host) => host.close())));
+afterAll(async () => {
+  await Promise.all(hosts.map((host) => host.close()));
+  rmSync(scratch, { recursive: true, force: true });
+});
 
 async function openHost(list: readonly RealServer[]): Promise<Host> {
   const host = await createHost({

@@ -30,7 +30,8 @@ export const serversDirectory: string = join(root, "tests", "servers");
 
 const ours = (...parts: string[]): string => join(root, "node_modules", ...parts);
 const theirs = (...parts: string[]): string => join(serversDirectory, "node_modules", ...parts);
-const scratch: string = mkdtempSync(join(tmpdir(), "portcullis-flow-"));
+/** Where the servers keep their files; whoever runs them removes it. */
+export const scratch: string = mkdtempSync(join(tmpdir(), "portcullis-flow-"));
 
 /** Those that `npm start` speaks to: installed with the project itself. */
 export const startServers: readonly RealServer[] = [

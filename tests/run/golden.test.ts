@@ -33,7 +33,10 @@ for (const era of ["legacy", "modern"] as const) {
   test(`event chain over Streamable HTTP, ${era}, is the kept one byte for byte`, async () => {
     const server = await startHttpServer({ era });
     try {
-      expectGolden(`http-${era}`, await goldenChain({ ...here, fetch: named(server.url) }, { type: "http", url: GOLDEN_URL }));
+      expectGolden(
+        `http-${era}`,
+        await goldenChain({ ...here, fetch: named(server.url) }, { type: "http", url: GOLDEN_URL }),
+      );
     } finally {
       await server.close();
     }

@@ -2,7 +2,7 @@ import { runtimeContract } from "../contract/runtime.ts";
 import { capabilitiesHere, runtimeHere } from "./adapter.ts";
 import { feed } from "./feed.ts";
 import { gzipServer } from "./gzip_server.ts";
-import { openDescriptors, makeDirectory, sample, title } from "./here.ts";
+import { makeDirectory, openDescriptors, sample, title } from "./here.ts";
 
 const runtime = await runtimeHere();
 const gzipUrl = await gzipServer();
