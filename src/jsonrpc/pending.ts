@@ -1,4 +1,4 @@
-import { type Clock, type Timer } from "../kernel/clock.ts";
+import type { Clock, Timer } from "../kernel/clock.ts";
 import type { HostError, RemoteError } from "../kernel/errors.ts";
 import type { Progress } from "./link.ts";
 

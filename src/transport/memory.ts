@@ -1,43 +1,55 @@
-import { classify } from "../jsonrpc/message.ts";
-import type { Dialer, Outgoing, Transport, TransportEnd, TransportHandlers } from "./transport.ts";
+import { cancelled } from "../kernel/abort.ts";
+import { causeCode, HostError } from "../kernel/errors.ts";
+import { PipeReader } from "./pipe_reader.ts";
+import type { Dialer, Outgoing, Transport, TransportEnd, TransportHandlers, WireProfile } from "./transport.ts";
 
 /** A server in this process: gets each message, already parsed, and a way to send its own. */
 export type MemoryServer = (connection: MemoryConnection) => {
+  /** What it throws ends the connection, as a crash would. */
   onMessage(message: Record<string, unknown>): void;
   onClose?(): void;
 };
 
 /** The server's end of a memory connection. */
 export interface MemoryConnection {
+  /** Sends any JSON value. Dropped once the connection has ended. */
   send(message: unknown): void;
   /** Ends the connection as a server that is gone would. */
   end(end?: Partial<TransportEnd>): void;
 }
 
 /**
- * Reaches a server that lives in the same process. Messages pass through JSON text both ways, so that nothing is shared,
- * and are delivered in a microtask, in order.
+ * Reaches a server that lives in the same process. Messages pass through JSON text both ways, so that nothing is shared
+ * and every bound of a pipe holds; they are delivered in a microtask, in order.
  */
 export function memoryDialer(serve: MemoryServer, key = "memory"): Dialer {
   return {
     kind: "pipe",
     name: "memory",
     key,
-    dial: (_profile, handlers) => Promise.resolve(new MemoryTransport(serve, handlers)),
+    async dial(profile, handlers, signal): Promise<Transport> {
+      if (signal?.aborted) throw cancelled("Connection in memory", signal);
+      return new MemoryTransport(serve, profile, handlers);
+    },
   };
 }
 
 class MemoryTransport implements Transport {
   readonly #handlers: TransportHandlers;
+  readonly #encoder = new TextEncoder();
+  readonly #reader: PipeReader;
   readonly #server: ReturnType<MemoryServer>;
   #closed = false;
 
-  constructor(serve: MemoryServer, handlers: TransportHandlers) {
+  constructor(serve: MemoryServer, profile: WireProfile, handlers: TransportHandlers) {
     this.#handlers = handlers;
+    this.#reader = new PipeReader(profile, handlers, (end) => this.#end(end));
     this.#server = serve({
       send: (message) => {
-        const text = JSON.stringify(message);
-        queueMicrotask(() => this.#deliver(text));
+        const line = this.#encoder.encode(`${JSON.stringify(message)}\n`);
+        queueMicrotask(() => {
+          if (!this.#closed) void this.#reader.push(line);
+        });
       },
       end: (end) => queueMicrotask(() => this.#end({ reason: "exit", exitCode: 0, ...end })),
     });
@@ -45,10 +57,7 @@ class MemoryTransport implements Transport {
 
   send(message: Outgoing): void {
     if (this.#closed) return;
-    const parsed = JSON.parse(message.text) as Record<string, unknown>;
-    queueMicrotask(() => {
-      if (!this.#closed) this.#server.onMessage(parsed);
-    });
+    queueMicrotask(() => this.#serve(message.text));
   }
 
   abandon(): void {
@@ -60,17 +69,24 @@ class MemoryTransport implements Transport {
     return Promise.resolve();
   }
 
-  #deliver(text: string): void {
+  #serve(text: string): void {
     if (this.#closed) return;
-    const message = classify(JSON.parse(text));
-    if (message.kind === "malformed") this.#handlers.onMalformed(message.reason, message.id, undefined);
-    else void this.#handlers.onMessage(message, text.length, undefined);
+    try {
+      this.#server.onMessage(JSON.parse(text) as Record<string, unknown>);
+    } catch (cause) {
+      const message = `Connection to the server was lost: it threw ${causeCode(cause)}`;
+      this.#end({ reason: "exit", error: new HostError("ERR_CONNECTION_LOST", message, { cause }) });
+    }
   }
 
   #end(end: TransportEnd): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#server.onClose?.();
-    this.#handlers.onClosed(end, new Set());
+    this.#reader.end();
+    try {
+      this.#server.onClose?.();
+    } finally {
+      this.#handlers.onClosed(end, new Set());
+    }
   }
 }

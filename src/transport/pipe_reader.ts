@@ -1,5 +1,5 @@
 import { HostError } from "../kernel/errors.ts";
-import { classify, readMessage } from "../jsonrpc/message.ts";
+import { batchId, classify, readMessage } from "../jsonrpc/message.ts";
 import { DEFAULT_PARSE_LIMITS, type ParseLimits } from "../jsonrpc/bounded_parse.ts";
 import { LineSplitter } from "../streams/lines.ts";
 import type { TransportEnd, TransportHandlers, WireProfile } from "./transport.ts";
@@ -50,10 +50,12 @@ export class PipeReader {
     });
   }
 
+  /** Takes the next bytes. A promise asks for a pause. */
   push(chunk: Uint8Array): void | Promise<void> {
     return this.#done ? undefined : this.#lines.push(chunk);
   }
 
+  /** No more bytes come: what is held is the last line. Idempotent; nothing is delivered afterwards. */
   end(): void {
     if (!this.#done) void this.#lines.end();
     this.#done = true;
@@ -76,7 +78,7 @@ export class PipeReader {
 
   #onBatch(members: readonly unknown[], bytes: number): void {
     if (!this.#profile.batches || members.length > MAX_BATCH_MEMBERS) {
-      return this.#handlers.onWarning("unexpected_batch", `${members.length} members`);
+      return this.#handlers.onMalformed("batch", batchId(members), undefined);
     }
     this.#noise = 0;
     for (const member of members) {

@@ -65,6 +65,7 @@ class StdioTransport implements Transport {
   #child: ChildProcess | undefined;
   #timer: Timer | undefined;
   #exit: ExitStatus | undefined;
+  #outputEnded = false;
   #ending: TransportEnd | undefined;
   #reported = false;
   #onExit: (() => void) | undefined;
@@ -122,6 +123,7 @@ class StdioTransport implements Transport {
   }
 
   #onOutputEnd(): void {
+    this.#outputEnded = true;
     this.#reader.end();
     if (this.#ending !== undefined) return;
     if (this.#exit !== undefined) return this.#endByExit(this.#exit);
@@ -142,6 +144,7 @@ class StdioTransport implements Transport {
     this.#onExit?.();
     if (this.#ending !== undefined) return;
     this.#timer?.cancel();
+    if (this.#outputEnded) return this.#endByExit(status);
     this.#timer = this.#clock.after(DRAIN_MS, () => this.#endByExit(status));
   }
 
