@@ -53,3 +53,4 @@ export { type ErrorCode, HostError, isHostError, isRemoteError, RemoteError } fr
 export type { ChildProcess, FileSystem, Runtime, SpawnFunction } from "./src/kernel/runtime.ts";
 export { LimitedBytesTransformStream, TextLineStream } from "./src/streams/text_line_stream.ts";
 export { toText } from "./src/streams/to_text.ts";
+export type { TurnEvent, TurnEventType, TurnPort } from "./src/session/turn_port.ts";

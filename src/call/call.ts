@@ -84,7 +84,7 @@ export class Call implements CallFacts {
   /** Writes events. Rejects with `ERR_NOT_LOGGED`: what is not in the log must not be acted on. */
   async append(events: readonly EventInput[]): Promise<void> {
     try {
-      await this.#context.append(events);
+      await this.#context.append(this.#ofTurn(events));
     } catch (cause) {
       throw new HostError(
         "ERR_NOT_LOGGED",
@@ -100,12 +100,19 @@ export class Call implements CallFacts {
    */
   async end(events: readonly EventInput[], wasSent: boolean, outcome: () => Outcome): Promise<Outcome> {
     try {
-      await this.#context.append(events);
+      await this.#context.append(this.#ofTurn(events));
     } catch {
       // Whoever owns the log knows why it takes nothing more; this caller has to know that it does not.
       return this.notLogged(wasSent);
     }
     return outcome();
+  }
+
+  /** What the gate made knows nothing of turns: all events of a call belong to the call's turn. */
+  #ofTurn(events: readonly EventInput[]): readonly EventInput[] {
+    const { turnId } = this;
+    if (turnId === undefined) return events;
+    return events.map((event) => event.turnId === undefined ? { ...event, turnId } : event);
   }
 
   notLogged(wasSent: boolean): Outcome {
@@ -116,20 +123,20 @@ export class Call implements CallFacts {
   }
 
   completed(output: Output): Outcome {
-    const { structuredContent, artifact } = output;
-    return {
+    const outcome: { -readonly [K in keyof Outcome]: Outcome[K] } = {
       status: "completed",
       output: output.output,
       content: output.content,
-      ...("structuredContent" in output ? { structuredContent } : {}),
       isError: output.isError,
-      ...(artifact === undefined ? {} : { artifact }),
       truncated: output.truncated,
       findings: output.findings,
       toolCallId: this.toolCallId,
-      ...(this.requestId === undefined ? {} : { requestId: this.requestId }),
       durationMs: this.durationMs,
     };
+    if ("structuredContent" in output) outcome.structuredContent = output.structuredContent;
+    if (output.artifact !== undefined) outcome.artifact = output.artifact;
+    if (this.requestId !== undefined) outcome.requestId = this.requestId;
+    return outcome;
   }
 
   failed(status: "failed" | "denied" | "unknown", reason: OutcomeReason, { code, message }: Fault): Outcome {

@@ -17,6 +17,7 @@ import type { ServerManager } from "../servers/manager.ts";
 import type { Server, ServerStatus } from "../servers/server.ts";
 import type { Supervisor } from "../servers/supervisor.ts";
 import { endingWith } from "./ending_with.ts";
+import { createTurnPort, type TurnPort } from "./turn_port.ts";
 
 /** What a host gives each of its sessions to work with. */
 export interface SessionContext {
@@ -170,6 +171,17 @@ export class Session implements AsyncDisposable {
    */
   tool(name: string, args?: unknown, options?: CallOptions): Promise<Outcome> {
     return this.#executor.call(name, args, options);
+  }
+
+  /** Begins a turn of a model: where its events and its calls go. `turnId` (default a fresh one) is on all of them. */
+  turn(options: { readonly turnId?: string } = {}): TurnPort {
+    if (this.#closing !== undefined) throw this.#closed();
+    const { ids, sink } = this.#context;
+    return createTurnPort(
+      options.turnId ?? ids.next("t"),
+      (events) => this.#closing === undefined ? sink.append(events) : Promise.reject(this.#closed()),
+      (name, args, call) => this.tool(name, args, call),
+    );
   }
 
   /** Goes on with calls that came back as `pending` and have been decided since. */
