@@ -39,7 +39,8 @@ const PLACE_NAME = /_(?:SOCK|FILE|PATH|DIR|HOME)$/i;
  * ```
  */
 export async function createHost(options: HostOptions): Promise<Host> {
-  const { runtime, clock = systemClock, ids = randomIds, onError = () => {} } = options;
+  const { runtime, clock = systemClock, ids = randomIds } = options;
+  const onError = guarded(options.onError);
   const localTools = createLocalTools(options.localTools ?? []);
   const policy = compilePolicy(options.permission);
   const secrets = new SecretRegistry();
@@ -47,7 +48,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
   for (const [name, value] of Object.entries(runtime.environment())) {
     if (isSecretName(name) && !PLACE_NAME.test(name)) secrets.add(`env.${name}`, value);
   }
-  const scrubber = chainScrubbers(createScrubber(secrets), ...(options.scrubbers ?? []));
+  const known = createScrubber(secrets);
+  const scrubber = chainScrubbers(known, ...(options.scrubbers ?? []));
   const store = await (options.log ?? memoryLog()).open({ runtime, clock, ids });
   const log = createLog({ store, scrubber, clock, ids });
   const desk = createDesk({
@@ -58,7 +60,16 @@ export async function createHost(options: HostOptions): Promise<Host> {
   });
   const { approve } = options;
   const gate = options.gate ??
-    createGate({ policy, desk, clock, ids, scrubber, ...(approve === undefined ? {} : { approve }) });
+    createGate({
+      policy,
+      desk,
+      clock,
+      ids,
+      scrubber,
+      // Only what the host holds makes a call one of credentials, not what merely looks like a secret.
+      holdsSecret: (args) => known.value(args) !== args,
+      ...(approve === undefined ? {} : { approve }),
+    });
   const stream = `host:${options.name ?? "main"}`;
   let sink: EventSink;
   try {
@@ -97,4 +108,15 @@ export async function createHost(options: HostOptions): Promise<Host> {
     await host.close();
     throw error;
   }
+}
+
+/** A listener of the user's that throws must not end what it is told about. */
+function guarded(listener: HostOptions["onError"]): (error: unknown) => void {
+  return (error) => {
+    try {
+      listener?.(error);
+    } catch {
+      // There is nobody left to tell.
+    }
+  };
 }
