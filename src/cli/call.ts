@@ -1,7 +1,7 @@
 import { HostError } from "../kernel/errors.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { CallOutcome } from "./host_port.ts";
-import { type CommandContext, type HostOptions, openConfigured, sessionId } from "./open_host.ts";
+import { type CommandContext, type HostOptions, sessionId, withHost } from "./open_host.ts";
 import { plain, safeJson } from "./safe_text.ts";
 
 /** `portcullis call <tool> [json]`: one call through the gate. */
@@ -13,23 +13,22 @@ export async function call(
 ): Promise<number> {
   const { printer, terminal, stopped } = context;
   const args = parseArguments(json);
-  const { host } = await openConfigured(context, options);
-  try {
+  return await withHost(context, options, async ({ host, settled }) => {
+    // A call by a full name waits for its own server; for any other name, what there is must be known first.
+    if (!/^mcp(?:\.|__)/.test(tool)) await settled();
     const session = await host.session({ id: sessionId() });
-    const outcome = await session.tool(tool, args, {
-      signal: stopped,
-      onAsk: terminal.choose === undefined ? "deny" : "wait",
-    });
+    const onAsk = terminal.choose === undefined ? "deny" : "wait";
+    const outcome = await session.tool(tool, args, { signal: stopped, onAsk });
     if (options.json) await printer.line(safeJson(outcome, 2));
     else {
+      // What kept a server from starting is said by the servers.
+      if (exitCodeOf(outcome) === EXIT.notStarted) await settled();
       // Where there is no result, the output only repeats the error.
       if (outcome.status === "completed") await printer.line(plain(outcome.output));
       if (exitCodeOf(outcome) !== EXIT.ok) await printer.error(describeOutcome(outcome));
     }
     return exitCodeOf(outcome);
-  } finally {
-    await host.close();
-  }
+  });
 }
 
 /** The arguments of a call. Throws `ERR_INVALID_ARGUMENTS` unless the text is a JSON object. */

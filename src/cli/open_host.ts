@@ -40,18 +40,25 @@ export interface HostOptions {
   readonly takeOver: boolean;
 }
 
-/** A host whose servers have started, or failed to. */
+/** A host whose servers are starting. */
 export interface OpenedHost {
   readonly host: CliHost;
-  /** The least bad exit code that is still honest: something of the configuration was left out, or did not start. */
-  readonly exitCode: number;
+  /**
+   * Waits until each server is ready or was given up, prints what was wrong with each, and resolves to the exit code
+   * that is honest so far: something of the configuration was left out, or did not start.
+   */
+  settled(): Promise<number>;
 }
 
 /**
- * Opens a host on a configuration file and waits until each server is ready or has failed; prints what was wrong with
- * each. Throws {@link Exit} when nothing can be started. The caller closes the host.
+ * Opens a host on a configuration file, prints what is wrong with the file, and closes the host when `run` has ended.
+ * Throws {@link Exit} when nothing may be started.
  */
-export async function openConfigured(context: CommandContext, options: HostOptions): Promise<OpenedHost> {
+export async function withHost(
+  context: CommandContext,
+  options: HostOptions,
+  run: (opened: OpenedHost) => Promise<number>,
+): Promise<number> {
   const { terminal, printer, stopped } = context;
   const config = await readConfig(options.config, terminal);
   await printer.problems([...config.problems, ...config.warnings]);
@@ -65,14 +72,16 @@ export async function openConfigured(context: CommandContext, options: HostOptio
     log: options.log === undefined ? memoryLog() : fileLog(options.log),
     ...(terminal.choose === undefined ? {} : { approve: askOnTerminal(terminal.choose, context.stop) }),
   });
-  try {
+  const settled = async (): Promise<number> => {
     await untilAborted(host.ready({ signal: stopped }), "Waiting for the servers", stopped);
     const failed = host.globalMcpStatus().filter(isFailed);
     for (const server of failed) await printer.error(describeFailure(server, config));
-    return { host, exitCode: config.problems.length > 0 ? EXIT.usage : failed.length > 0 ? EXIT.notStarted : EXIT.ok };
-  } catch (error) {
+    return config.problems.length > 0 ? EXIT.usage : failed.length > 0 ? EXIT.notStarted : EXIT.ok;
+  };
+  try {
+    return await run({ host, settled });
+  } finally {
     await host.close();
-    throw error;
   }
 }
 

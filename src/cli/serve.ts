@@ -8,7 +8,7 @@ import { eventLine } from "./event_line.ts";
 import { EXIT } from "./exit_codes.ts";
 import { readTextFile } from "./files.ts";
 import type { CallOutcome, CliSession } from "./host_port.ts";
-import { type CommandContext, type HostOptions, openConfigured, sessionId } from "./open_host.ts";
+import { type CommandContext, type HostOptions, sessionId, withHost } from "./open_host.ts";
 import type { Printer } from "./printer.ts";
 import { oneLine, plain } from "./safe_text.ts";
 import { serverTable } from "./status.ts";
@@ -36,8 +36,8 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
   const { printer, stopped } = context;
   const calls = options.calls === undefined ? [] : await readCalls(options.calls, context);
   const before = await endOfLog(options.log, context);
-  const { host } = await openConfigured(context, options);
-  try {
+  return await withHost(context, options, async ({ host, settled }) => {
+    await settled();
     await printer.line(serverTable(host.globalMcpStatus(), printer));
     const session = await host.session({ id: sessionId() });
     for (const [index, planned] of calls.entries()) {
@@ -51,9 +51,7 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
       printEvents(session.events({ after: 0, signal: stopped }), printer),
     ]);
     return EXIT.ok;
-  } finally {
-    await host.close();
-  }
+  });
 }
 
 /** The last `seq` of the host's stream that an earlier run has written. */

@@ -1,23 +1,17 @@
-import { type CommandContext, type HostOptions, openConfigured } from "./open_host.ts";
+import { type CommandContext, type HostOptions, withHost } from "./open_host.ts";
 import type { ServerRow } from "./host_port.ts";
 import type { Printer } from "./printer.ts";
 import { oneLine, safeJson } from "./safe_text.ts";
 import { renderTable } from "./table.ts";
 
 /** `portcullis status`: starts the servers and shows what became of each. */
-export async function status(
-  context: CommandContext,
-  options: HostOptions & { readonly json: boolean },
-): Promise<number> {
-  const { printer } = context;
-  const { host, exitCode } = await openConfigured(context, options);
-  try {
+export function status(context: CommandContext, options: HostOptions & { readonly json: boolean }): Promise<number> {
+  return withHost(context, options, async ({ host, settled }) => {
+    const exitCode = await settled();
     const servers = host.globalMcpStatus();
-    await printer.line(options.json ? safeJson(servers, 2) : serverTable(servers, printer));
+    await context.printer.line(options.json ? safeJson(servers, 2) : serverTable(servers, context.printer));
     return exitCode;
-  } finally {
-    await host.close();
-  }
+  });
 }
 
 /** The table of servers: name, state, era, version, tools. */

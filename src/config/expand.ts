@@ -1,5 +1,5 @@
 import { causeCode, type ErrorCode } from "../kernel/errors.ts";
-import type { KnownSecret } from "../kernel/secrets.ts";
+import { isSecretName, type KnownSecret } from "../kernel/secrets.ts";
 
 /** Where placeholders get their values from. */
 export interface ExpandSources {
@@ -22,7 +22,7 @@ export interface Expansion {
 /** Most characters that one `${file:path}` may bring. */
 export const MAX_SECRET_FILE_LENGTH = 65_536;
 
-/** What every child process may see anyway; their values are no secrets. */
+/** What every child process may see anyway. */
 const PUBLIC_VARIABLES = new Set(
   ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "PWD", "TMPDIR", "TEMP", "TMP", "USERPROFILE"],
 );
@@ -90,7 +90,16 @@ function readVariable(name: string, fallback: string | undefined, env: Readonly<
   if (value === undefined) {
     return failed("ERR_ENV_MISSING", `environment variable ${name} is not set, wanted a value or \${${name}:-default}`);
   }
-  return { value, label: PUBLIC_VARIABLES.has(name) || name.startsWith("LC_") ? undefined : `env.${name}` };
+  return { value, label: isPublic(name, value) ? undefined : `env.${name}` };
+}
+
+/**
+ * True for what is no secret: variables that every child has anyway, and places on this machine under names that say
+ * nothing of secrets. Taking a project's directory out of everything would leave nothing of its server to use.
+ */
+function isPublic(name: string, value: string): boolean {
+  if (PUBLIC_VARIABLES.has(name) || name.startsWith("LC_")) return true;
+  return !isSecretName(name) && /^(?:[A-Za-z]:[\\/]|[\\/])[^=+]*$/.test(value);
 }
 
 async function readFile(path: string, read: ExpandSources["readFile"]): Promise<Found> {

@@ -1,5 +1,6 @@
 import type { JSONPath } from "jsonc-parser";
-import { isSecretName, type KnownSecret, MIN_SECRET_LENGTH } from "../kernel/secrets.ts";
+import type { KnownSecret } from "../kernel/secrets.ts";
+import { flagBefore, looksLikeCredential } from "./credential.ts";
 import { isObject } from "./document.ts";
 import { type ExpandSources, expandText } from "./expand.ts";
 import { type Fault, fault } from "./problem.ts";
@@ -28,7 +29,7 @@ export async function expandEntry(
     const expansion = await expandText(text, sources);
     secrets.push(...expansion.secrets);
     for (const { code, detail } of expansion.faults) faults.push(fault(at, detail, { code }));
-    if (!expansion.expanded && isNamedSecret(name, text)) {
+    if (!expansion.expanded && looksLikeCredential(text, name)) {
       const wanted = "wanted a placeholder such as ${NAME}, so that the file holds no secret";
       faults.push(fault(at, `found a literal that looks like a credential, ${wanted}`, { severity: "warning" }));
     }
@@ -51,16 +52,6 @@ export async function expandEntry(
     });
 
   return { entry: await level(entry, path), faults, secrets };
-}
-
-function isNamedSecret(name: string | undefined, text: string): boolean {
-  return name !== undefined && text.length >= MIN_SECRET_LENGTH && isSecretName(name) && !/^https?:\/\//i.test(text);
-}
-
-/** `["--token", "abc"]`: the option that names the second. */
-function flagBefore(args: readonly unknown[], index: number): string | undefined {
-  const before = args[index - 1];
-  return typeof before === "string" && /^--?[^=]+$/.test(before) ? before.replace(/^--?/, "") : undefined;
 }
 
 async function members(

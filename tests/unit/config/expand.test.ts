@@ -79,6 +79,12 @@ describe("placeholders", () => {
     ]);
   });
 
+  it("a place on this machine is no secret, unless its name says so", async () => {
+    const places = { ROOT: "/home/me/project", WIN: "C:\\work", KEY_DIR: "/home/me/keys", ODD: "/x8kdP+aa=" };
+    const { secrets } = await expandText("${ROOT} ${WIN} ${KEY_DIR} ${ODD}", { env: places });
+    expect(secrets.map(({ label }) => label)).toEqual(["env.KEY_DIR", "env.ODD"]);
+  });
+
   it("a failing provider is a fault that does not tell its message", async () => {
     const secrets = () => Promise.reject(new TypeError("password is hunter2"));
     expect((await expandText("${secret:a}", { env, secrets })).faults).toEqual([
@@ -144,6 +150,13 @@ describe("placeholders in a configuration", () => {
     [{ command: "x", env: { API_KEY: "some-literal" } }, ["mcpServers.x.env.API_KEY"]],
     [{ command: "x", args: ["--token", "some-literal", "--verbose", "some-literal"] }, ["mcpServers.x.args[1]"]],
     [{ url: "https://x.test", headers: { "X-Api-Key": "some-literal" } }, ["mcpServers.x.headers.X-Api-Key"]],
+    [{ command: "x", args: ["--api-key=some-literal", "--depth=some-literal"] }, ["mcpServers.x.args[0]"]],
+    [{ command: "x", args: ["run", `gh${"p_"}${"Ab1".repeat(12)}`] }, ["mcpServers.x.args[1]"]],
+    [{ url: "https://user:some-literal@x.test/" }, ["mcpServers.x.url"]],
+    [{ url: "https://x.test/?api_key=some-literal&page=some-literal" }, ["mcpServers.x.url"]],
+    [{ url: "https://x.test/?page=some-literal", auth: { type: "bearer", token: "some-literal" } }, [
+      "mcpServers.x.auth.token",
+    ]],
     [{ command: "x", env: { API_KEY: "${TOKEN}", TOKEN_URL: "https://x.test/token", PASSWORD: "short" } }, []],
   ])("literal credentials of %j are warned about", async (entry, places) => {
     const { servers, warnings } = await load(entry);

@@ -160,7 +160,7 @@ describe("server entry", () => {
 
   it("a name that cannot be part of a tool's name is refused at the key", async () => {
     expect(await complaints('{"mcpServers":{"a__b":{"command":"x"}}}')).toEqual([
-      'error ERR_CONFIG mcp.config.json:1:16: mcpServers.a__b: "name" is not usable, wanted 1 to 32 of A-Z a-z 0-9 _ - without "__" and without "_" at the end',
+      expect.stringContaining('error ERR_CONFIG mcp.config.json:1:16: mcpServers.a__b: "name" is not usable, wanted'),
     ]);
   });
 
