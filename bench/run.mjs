@@ -1,5 +1,6 @@
 /**
- * What a call costs: our client beside a raw loop and the official client, on one machine, in one run.
+ * What a call costs: our client, bare and behind the whole gate, beside a raw loop and the official client, on one
+ * machine, in one run.
  *
  *     node bench/run.mjs [--only=TEXT] [--rounds=N] [--scale=N] [--contestants=a,b] [--cpu-prof=DIR]
  *
@@ -27,7 +28,7 @@ const { values } = parseArgs({
 
 const runtime = process.versions.bun ? "bun" : process.versions.deno ? "deno" : "node";
 // The official client does not claim to run elsewhere than on Node.
-const DEFAULT_CONTESTANTS = runtime === "node" ? "raw,ours,official" : "raw,ours";
+const DEFAULT_CONTESTANTS = runtime === "node" ? "raw,ours,official,gate" : "raw,ours,gate";
 
 /** Calls are chosen so that a round takes about a second. */
 const ROWS = [
@@ -119,6 +120,10 @@ async function measureRow(row) {
         }`,
         `rate ratio ${figure(median(rates), 2)}`,
       );
+    }
+    if (name === "gate" && contestants.includes("ours")) {
+      const ratios = rounds.map((round) => round.gate.cpuMicros / round.ours.cpuMicros);
+      columns.push(`cpu to ours ${figure(median(ratios), 2)}`);
     }
     console.log(`  ${columns.join("  ")}`);
   }

@@ -9,7 +9,9 @@ test.each(["stdio c1 modern", "http c1 legacy"])(
   (row) => {
     const text = execFileSync("node", [script, `--only=${row}`, "--rounds=1", "--scale=0.01"], { encoding: "utf8" });
     expect(text).toMatch(/^node 2/);
-    for (const name of ["raw", "ours", "official"]) expect(text).toMatch(new RegExp(`^  ${name} +cpu +[0-9.]+ /`, "m"));
+    for (const name of ["raw", "ours", "official", "gate"]) {
+      expect(text).toMatch(new RegExp(`^  ${name} +cpu +[0-9.]+ /`, "m"));
+    }
     expect(text).toMatch(/official .*cpu ratio +[0-9.]+ \/ +[0-9.]+/);
     expect(text).toContain("Not shown:");
   },
