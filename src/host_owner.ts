@@ -155,7 +155,8 @@ export class Host implements AsyncDisposable {
   ): Promise<Session> {
     if (this.#closing !== undefined) throw new HostError("ERR_CLOSED", "Cannot open a session: the host is closed");
     const { log, desk, gate, scrubber, managing, localTools, level } = this.#parts;
-    const { clock = systemClock, ids = randomIds, onError = () => {}, approve } = this.#options;
+    const { clock = systemClock, ids = randomIds, approve } = this.#options;
+    const { onError } = managing;
     const { inherited, isVisible } = options;
     const id = options.id ?? ids.next("s");
     const sources = [...inherited.map(({ source }) => source), "private"];
@@ -280,8 +281,7 @@ export class Host implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    const { gate, desk, sink, log } = this.#parts;
-    const { onError = () => {} } = this.#options;
+    const { gate, desk, sink, log, managing: { onError } } = this.#parts;
     await Promise.all([...this.#sessions.values()].map((session) => session.close()));
     await Promise.all([this.#global, ...this.#managers].map((manager) => manager.close()));
     gate.close();

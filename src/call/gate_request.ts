@@ -1,5 +1,5 @@
 import type { CatalogEntry } from "../catalog/catalog.ts";
-import type { Denied, GateRequest } from "../permission/request.ts";
+import type { Denied, GateRequest, Risk } from "../permission/request.ts";
 import type { Server } from "../servers/server.ts";
 import type { Call } from "./call.ts";
 import type { Route } from "./resolved.ts";
@@ -22,9 +22,7 @@ export class GateRequests {
   }
 
   of(call: Call, route: Route): GateRequest | Promise<GateRequest> {
-    if (route.kind === "local") {
-      return { ...this.#common(call), toolName: call.tool, source: "local", configuredRisk: route.tool.risk };
-    }
+    if (route.kind === "local") return this.#ofLocal(call, route.tool.risk);
     const { server, entry } = route;
     const known = this.#fingerprints.get(entry);
     if (known !== undefined) return this.#ofServer(call, route, known);
@@ -33,35 +31,51 @@ export class GateRequests {
     return fingerprint.then((definition) => this.#ofServer(call, route, this.#remember(server, entry, definition)));
   }
 
-  #ofServer(call: Call, { server, entry, source }: Extract<Route, { kind: "mcp" }>, fingerprint: string): GateRequest {
-    const { tools, trustAnnotations } = server.config;
-    const { annotations } = entry.definition;
+  #ofLocal(call: Call, configuredRisk: Risk): GateRequest {
+    const { session, stream, onAsk } = this.#options;
+    const { toolCallId, tool, args, signal, options } = call;
+    const by = options.by ?? "caller";
     return {
-      ...this.#common(call),
-      alias: entry.alias,
-      server: server.name,
-      toolName: entry.name,
-      source,
-      ...(annotations === undefined ? {} : { annotations }),
-      // A tool may be called like a member that every object has.
-      ...(Object.hasOwn(tools.risk, entry.name) ? { configuredRisk: tools.risk[entry.name]! } : {}),
-      trustAnnotations,
-      fingerprint,
+      stream,
+      session,
+      by,
+      toolCallId,
+      tool,
+      toolName: tool,
+      source: "local",
+      args,
+      configuredRisk,
+      signal,
+      onAsk: options.onAsk ?? onAsk,
     };
   }
 
-  #common({ toolCallId, tool, args, signal, options }: Call): Omit<GateRequest, "toolName" | "source"> {
+  // Written out: spreading objects together would cost more than the rest of this file.
+  #ofServer(call: Call, { server, entry, source }: Extract<Route, { kind: "mcp" }>, fingerprint: string): GateRequest {
     const { session, stream, onAsk } = this.#options;
-    return {
+    const { toolCallId, tool, args, signal, options } = call;
+    const { tools, trustAnnotations } = server.config;
+    const { annotations } = entry.definition;
+    const request: { -readonly [K in keyof GateRequest]: GateRequest[K] } = {
       stream,
       session,
       by: options.by ?? "caller",
       toolCallId,
       tool,
+      alias: entry.alias,
+      server: server.name,
+      toolName: entry.name,
+      source,
       args,
+      trustAnnotations,
+      fingerprint,
       signal,
       onAsk: options.onAsk ?? onAsk,
     };
+    if (annotations !== undefined) request.annotations = annotations;
+    // A tool may be called like a member that every object has.
+    if (Object.hasOwn(tools.risk, entry.name)) request.configuredRisk = tools.risk[entry.name]!;
+    return request;
   }
 
   #remember(server: Server, entry: CatalogEntry, definition: string | undefined): string {

@@ -45,33 +45,50 @@ export function readOutput(result: JsonObject, options: OutputOptions): Output |
   const checked = checkResult(result);
   const { scrubber, artifacts, previewBytes } = options;
   const content = scrubber.value(checked.content);
-  const scrubbed: Scrubbed = {
-    content,
-    isError: checked.isError === true,
-    ...("structuredContent" in checked ? { structuredContent: scrubber.value(checked.structuredContent) } : {}),
+  const hasStructured = "structuredContent" in checked;
+  const structured = hasStructured ? scrubber.value(checked.structuredContent) : undefined;
+  const text = sizeOf(textOf(content, structured));
+  const isError = checked.isError === true;
+  const show = (artifact?: ArtifactRef): Output => {
+    const output = shown(content, isError, text, artifact, options);
+    return hasStructured ? { ...output, structuredContent: structured } : output;
   };
-  const text = sizeOf(textOf(scrubbed));
-  if (text.bytes <= previewBytes || artifacts === undefined) return show(scrubbed, text, undefined, options);
-  return keep(text, artifacts, options).then((artifact) => show(scrubbed, text, artifact, options));
+  if (text.bytes <= previewBytes || artifacts === undefined) return show();
+  return keep(text, artifacts, options).then(show);
 }
 
-type Scrubbed = Pick<Output, "content" | "structuredContent" | "isError">;
-
-function show(scrubbed: Scrubbed, text: SizedText, artifact: ArtifactRef | undefined, options: OutputOptions): Output {
-  const { previewBytes, maxOutputBytes } = options;
+function shown(
+  content: readonly ContentBlock[],
+  isError: boolean,
+  text: SizedText,
+  artifact: ArtifactRef | undefined,
+  { previewBytes, maxOutputBytes }: OutputOptions,
+): Output {
+  const findings: readonly Finding[] = [];
+  if (text.bytes <= previewBytes) {
+    return {
+      output: text.text,
+      content,
+      isError,
+      preview: text.text,
+      isPreviewCut: false,
+      resultSize: text.bytes,
+      truncated: false,
+      findings,
+    };
+  }
   const truncated = text.bytes > maxOutputBytes;
-  const isPreviewCut = text.bytes > previewBytes;
+  const where = artifact === undefined ? "" : `, whole text in artifact ${artifact.sha256}`;
   return {
-    ...scrubbed,
-    output: truncated
-      ? headAndTail(text, maxOutputBytes, artifact === undefined ? "" : `, whole text in artifact ${artifact.sha256}`)
-      : text.text,
-    preview: isPreviewCut ? headAndTail(text, previewBytes) : text.text,
-    isPreviewCut,
+    output: truncated ? headAndTail(text, maxOutputBytes, where) : text.text,
+    content,
+    isError,
+    preview: headAndTail(text, previewBytes),
+    isPreviewCut: true,
     resultSize: text.bytes,
     truncated,
     ...(artifact === undefined ? {} : { artifact }),
-    findings: [],
+    findings,
   };
 }
 
@@ -112,16 +129,16 @@ function isBlock(block: unknown): block is ContentBlock {
   return typeof block === "object" && block !== null && typeof (block as { type?: unknown }).type === "string";
 }
 
-function textOf({ content, structuredContent }: Scrubbed): string {
+function textOf(content: readonly ContentBlock[], structured: unknown): string {
   if (content.length === 1) return blockText(content[0]!);
-  if (content.length === 0) return structuredContent === undefined ? "" : JSON.stringify(structuredContent);
+  if (content.length === 0) return structured === undefined ? "" : JSON.stringify(structured);
   return content.map(blockText).join("\n");
 }
 
 /** The text of a text block; of any other its label, never its data. */
 function blockText(block: ContentBlock): string {
-  const { type, text, data, mimeType, uri, resource } = block as Record<string, unknown>;
-  if (type === "text") return typeof text === "string" ? text : "";
+  if (block.type === "text") return typeof block["text"] === "string" ? block["text"] : "";
+  const { type, data, mimeType, uri, resource } = block as Record<string, unknown>;
   const inner = (typeof resource === "object" && resource !== null ? resource : {}) as Record<string, unknown>;
   const bytes = base64Bytes(data) ?? base64Bytes(inner["blob"]);
   const parts = [

@@ -64,6 +64,8 @@ export function crashOfStart(error: unknown, end: TransportEnd | undefined): Cra
 function startReason(error: unknown, end: TransportEnd | undefined): CrashReason {
   if (isHostError(error, "ERR_START_TIMEOUT") || isHostError(error, "ERR_TIMEOUT")) return "start_timeout";
   if (isHostError(error, "ERR_FRAME_TOO_LARGE")) return "frame_too_large";
+  // Of a child process it would be a failed start: only a server elsewhere can be out of reach.
+  if (end === undefined && isHostError(error, "ERR_CONNECTION_LOST")) return "unreachable";
   switch (end?.reason) {
     case "frame_too_large":
     case "noise":

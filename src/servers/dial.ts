@@ -65,6 +65,12 @@ export interface Dialed {
  * configuration asks for what this runtime or this host does not have.
  */
 export function dialServer(config: ServerConfig, context: DialContext): Dialed {
+  if (config.onToolChange === "block") {
+    throw unsupported(
+      `block changed tools of server "${config.name}"`,
+      `leave "onToolChange" out: a tool that changes loses its grants`,
+    );
+  }
   return config.transport.type === "stdio"
     ? dialProcess(config, config.transport, context)
     : { dialer: dialHttp(config, config.transport, context), sandbox: {}, containment: () => "none" };

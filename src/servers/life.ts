@@ -199,12 +199,10 @@ export class Life {
 
   /** Withdraws the server in one step, makes the crash durable, and only then lets its calls know. Never rejects. */
   async #crash(crash: Crash, connection: Connection | undefined): Promise<RestartStep> {
-    const { clock, policy, scrubber } = this.#context;
+    const { clock, scrubber } = this.#context;
     const { config } = this.#owner;
     const readyForMs = connection === undefined ? undefined : clock.monotonic() - connection.readyAt;
-    const step: RestartStep = crash.final
-      ? { kind: "give_up", crashes: this.#crashes + 1 }
-      : policy.nextStep({ crashes: this.#crashes, readyForMs }, config.restart);
+    const step = crash.final ? giveUp(this.#crashes) : this.#nextStep(readyForMs);
     this.#crashes = step.crashes;
     this.#lastReason = crash.reason;
     this.connection = undefined;
@@ -220,6 +218,17 @@ export class Life {
     await connection?.lossKnown;
     this.#owner.changed(this, state);
     return step;
+  }
+
+  #nextStep(readyForMs: number | undefined): RestartStep {
+    const { policy, onError } = this.#context;
+    try {
+      return policy.nextStep({ crashes: this.#crashes, readyForMs }, this.#owner.config.restart);
+    } catch (error) {
+      // A policy of the user's that fails must not leave a server between two states.
+      onError(error);
+      return giveUp(this.#crashes);
+    }
   }
 
   /** Where the event came to stand; `undefined` when the log did not take it in time. */
@@ -271,4 +280,8 @@ export class Life {
       return false;
     }
   }
+}
+
+function giveUp(crashes: number): RestartStep {
+  return { kind: "give_up", crashes: crashes + 1 };
 }
