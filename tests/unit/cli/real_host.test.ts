@@ -97,7 +97,9 @@ describe("command line over a real host", () => {
       ...terminal.out,
       write: (text: string): void => {
         void terminal.out.write(text);
-        if (text.includes("session.opened")) terminal.interrupt();
+        // The two streams are followed side by side.
+        const shown = terminal.written.out;
+        if (shown.includes("session.opened") && shown.includes("mcp.server.ready")) terminal.interrupt();
       },
     };
     expect(await runCommandLine({ ...terminal, out })).toBe(0);
