@@ -1,4 +1,4 @@
-import { cancelled } from "../kernel/abort.ts";
+import { cancelled, untilAborted } from "../kernel/abort.ts";
 import { atMost, type Clock } from "../kernel/clock.ts";
 import { HostError, isHostError, isRemoteError } from "../kernel/errors.ts";
 import { Peer, type PeerHandlers } from "../jsonrpc/peer.ts";
@@ -8,9 +8,10 @@ import { classifyProbe } from "./classify_probe.ts";
 import type { Era } from "./era.ts";
 import { createLegacyEra, initializeParams, type LegacyEra } from "./legacy.ts";
 import type { JsonObject } from "./model.ts";
+import { LateProbe } from "./late_probe.ts";
 import { createModernEra } from "./modern.ts";
 import { asObject, type Introduction, readInitialize } from "./results.ts";
-import { eraOf, type EraName, LEGACY_VERSIONS, MODERN_VERSIONS } from "./versions.ts";
+import { type EraName, eraOf, LEGACY_VERSIONS, MODERN_VERSIONS } from "./versions.ts";
 
 /** What an earlier contact found out about a server, and when. */
 export interface Verdict {
@@ -84,10 +85,17 @@ class Attempt {
 
   async run(): Promise<Negotiated> {
     const negotiated = await this.#choose();
-    if (!negotiated.peer.isOpen) throw this.#end?.error ?? new HostError("ERR_CONNECTION_LOST", "Connection to the server was lost during the start");
+    if (!negotiated.peer.isOpen) {
+      throw this.#end?.error ??
+        new HostError("ERR_CONNECTION_LOST", "Connection to the server was lost during the start");
+    }
     this.#handedOver = true;
     const { dialer, verdicts, clock } = this.#options;
-    verdicts?.set(dialer.key, { era: negotiated.era.name, protocolVersion: negotiated.era.protocolVersion, at: clock.now() });
+    verdicts?.set(dialer.key, {
+      era: negotiated.era.name,
+      protocolVersion: negotiated.era.protocolVersion,
+      at: clock.now(),
+    });
     return negotiated;
   }
 
@@ -108,16 +116,29 @@ class Attempt {
       waitedMs,
     };
     if (isRemoteError(error)) {
-      return new HostError("ERR_START_FAILED", `Cannot start a conversation: the server answered with error ${error.code}`, { cause: error, facts });
+      return new HostError(
+        "ERR_START_FAILED",
+        `Cannot start a conversation: the server answered with error ${error.code}`,
+        { cause: error, facts },
+      );
     }
     switch (error.code) {
       case "ERR_TIMEOUT":
-        return new HostError("ERR_START_TIMEOUT", `Cannot start a conversation over ${dialer.name}: no usable answer within ${startTimeoutMs} ms`, {
-          cause: error,
-          facts,
-        });
+        return new HostError(
+          "ERR_START_TIMEOUT",
+          `Cannot start a conversation over ${dialer.name}: no usable answer within ${startTimeoutMs} ms`,
+          {
+            cause: error,
+            facts,
+          },
+        );
       case "ERR_CONNECTION_LOST":
-        if (dialer.kind === "pipe") return new HostError("ERR_START_FAILED", `Cannot start a conversation: ${lowerFirst(error.message)}`, { cause: error, facts });
+        if (dialer.kind === "pipe") {
+          return new HostError("ERR_START_FAILED", `Cannot start a conversation: ${lowerFirst(error.message)}`, {
+            cause: error,
+            facts,
+          });
+        }
         return new HostError(error.code, error.message, { cause: error, facts });
       default:
         return new HostError(error.code, error.message, { cause: error, facts });
@@ -130,12 +151,17 @@ class Attempt {
       const era = eraOf(pin);
       if (era === undefined) {
         const known = [...MODERN_VERSIONS, ...LEGACY_VERSIONS].join(", ");
-        throw new HostError("ERR_VERSION", `Cannot speak the pinned revision ${JSON.stringify(pin)}: known are ${known}`);
+        throw new HostError(
+          "ERR_VERSION",
+          `Cannot speak the pinned revision ${JSON.stringify(pin)}: known are ${known}`,
+        );
       }
       return era === "modern" ? await this.#probe(pin, true) : await this.#shakeHands(pin, true);
     }
     const verdict = verdicts?.get(dialer.key);
-    if (verdict?.era === "legacy" && clock.now() - verdict.at < LEGACY_VERDICT_MS) return await this.#shakeHands(LEGACY_VERSIONS[0]!, false);
+    if (verdict?.era === "legacy" && clock.now() - verdict.at < LEGACY_VERDICT_MS) {
+      return await this.#shakeHands(LEGACY_VERSIONS[0]!, false);
+    }
     return await this.#probe(MODERN_VERSIONS[0]!, false);
   }
 
@@ -145,7 +171,28 @@ class Attempt {
     const era = createModernEra(version, clientInfo, capabilities);
     const peer = again && this.#peer !== undefined ? this.#peer : await this.#dial(era);
     const remaining = this.#remaining();
-    const settled = await this.#ask(peer, "server/discover", undefined, pinned ? remaining : Math.min(probeTimeoutMs, remaining));
+    let settled: Settled | undefined;
+    if (this.#options.dialer.kind === "pipe" && !pinned) {
+      const probe = new LateProbe(peer, era, remaining);
+      try {
+        settled = await untilAborted(
+          probe.within(this.#options.clock, Math.min(probeTimeoutMs, remaining)),
+          "Start of a conversation",
+          this.#options.signal,
+        );
+        // Silence: the handshake follows on the same pipe, and the first good answer decides.
+        if (settled === undefined) return await this.#shakeHands(LEGACY_VERSIONS[0]!, false, probe);
+      } finally {
+        probe.drop();
+      }
+    } else {
+      settled = await this.#ask(
+        peer,
+        "server/discover",
+        undefined,
+        pinned ? remaining : Math.min(probeTimeoutMs, remaining),
+      );
+    }
     const verdict = classifyProbe(settled, peer.isOpen);
     switch (verdict.kind) {
       case "modern":
@@ -167,12 +214,17 @@ class Attempt {
         if (pinned || this.#options.dialer.kind === "web") throw verdict.error;
         break;
       case "legacy":
-        if (pinned) throw new HostError("ERR_VERSION", `Cannot speak the pinned revision ${version}: the server does not answer server/discover`);
+        if (pinned) {
+          throw new HostError(
+            "ERR_VERSION",
+            `Cannot speak the pinned revision ${version}: the server does not answer server/discover`,
+          );
+        }
     }
     return await this.#shakeHands(LEGACY_VERSIONS[0]!, false);
   }
 
-  async #shakeHands(version: string, pinned: boolean): Promise<Negotiated> {
+  async #shakeHands(version: string, pinned: boolean, probe?: LateProbe): Promise<Negotiated> {
     const { dialer } = this.#options;
     const era = createLegacyEra();
     let peer = this.#peer;
@@ -184,32 +236,65 @@ class Attempt {
     peer.answerer = era.answerer;
     peer.cancelsByClosing = false;
     this.#pipeProfile = era.profile;
-    return await this.#initialize(peer, era, version, pinned, false);
+    const params = initializeParams(version, this.#options.clientInfo, this.#options.capabilities);
+    const handshake = this.#ask(peer, "initialize", params, this.#remaining());
+    if (probe === undefined) return await this.#agree(await handshake, peer, era, version, pinned);
+    const first = await Promise.race([handshake, probe.good()]);
+    if ("ok" in first) return await this.#agree(first, peer, era, version, pinned);
+    peer.encoder = probe.era.encoder;
+    peer.answerer = probe.era.answerer;
+    this.#pipeProfile = probe.era.profile;
+    return { era: probe.era, peer, ...first.introduction };
   }
 
-  async #initialize(peer: Peer, era: LegacyEra, version: string, pinned: boolean, again: boolean): Promise<Negotiated> {
-    const { clientInfo, capabilities } = this.#options;
-    const settled = await this.#ask(peer, "initialize", initializeParams(version, clientInfo, capabilities), this.#remaining());
+  /** Reads the answer to `initialize`, and asks once more where the server names other revisions. */
+  async #agree(
+    settled: Settled,
+    peer: Peer,
+    era: LegacyEra,
+    version: string,
+    pinned: boolean,
+    again = false,
+  ): Promise<Negotiated> {
     if (!settled.ok) {
       const supported = isRemoteError(settled.error) ? asObject(settled.error.data)?.["supported"] : undefined;
       if (Array.isArray(supported) && !pinned) {
         const common = LEGACY_VERSIONS.find((known) => known !== version && supported.includes(known));
         if (common === undefined || again) throw noCommonVersion(supported.map(String), LEGACY_VERSIONS);
-        return await this.#initialize(peer, era, common, pinned, true);
+        const params = initializeParams(common, this.#options.clientInfo, this.#options.capabilities);
+        return await this.#agree(
+          await this.#ask(peer, "initialize", params, this.#remaining()),
+          peer,
+          era,
+          common,
+          pinned,
+          true,
+        );
       }
       throw settled.error;
     }
     const answer = readInitialize(settled.result);
-    if (answer === undefined) throw new HostError("ERR_PROTOCOL", "Cannot use the answer to initialize: found no protocolVersion text in it");
+    if (answer === undefined) {
+      throw new HostError("ERR_PROTOCOL", "Cannot use the answer to initialize: found no protocolVersion text in it");
+    }
     const wanted = pinned ? [version] : LEGACY_VERSIONS;
     if (!wanted.includes(answer.protocolVersion)) throw noCommonVersion([answer.protocolVersion], wanted);
     era.agree(answer.protocolVersion);
     // Over HTTP the server must have taken it before the first request follows.
     const taken = Promise.resolve(peer.notify("notifications/initialized")).then(() => true);
     if ((await atMost(this.#options.clock, this.#remaining(), taken)) === undefined) {
-      throw new HostError("ERR_TIMEOUT", "Start of a conversation timed out: the server does not take notifications/initialized");
+      throw new HostError(
+        "ERR_TIMEOUT",
+        "Start of a conversation timed out: the server does not take notifications/initialized",
+      );
     }
-    return { era, peer, capabilities: answer.capabilities, serverInfo: answer.serverInfo, instructions: answer.instructions };
+    return {
+      era,
+      peer,
+      capabilities: answer.capabilities,
+      serverInfo: answer.serverInfo,
+      instructions: answer.instructions,
+    };
   }
 
   /** What a pipe obeys: it outlives the change from one era to the other. */
@@ -265,9 +350,13 @@ class Attempt {
 
 function noCommonVersion(found: readonly string[], wanted: readonly string[]): HostError {
   const shown = found.slice(0, 10).map((version) => version.slice(0, 40));
-  return new HostError("ERR_VERSION", `Cannot agree on a protocol revision: the server speaks ${shown.join(", ")}; wanted one of ${wanted.join(", ")}`, {
-    facts: { found: shown, wanted },
-  });
+  return new HostError(
+    "ERR_VERSION",
+    `Cannot agree on a protocol revision: the server speaks ${shown.join(", ")}; wanted one of ${wanted.join(", ")}`,
+    {
+      facts: { found: shown, wanted },
+    },
+  );
 }
 
 function lowerFirst(text: string): string {
