@@ -16,6 +16,7 @@ import { dialServer } from "./servers/dial.ts";
 import type { ManagerContext } from "./servers/manager.ts";
 import { exponentialBackoff } from "./servers/restart_policy.ts";
 import { Slots } from "./servers/slots.ts";
+import { memoryVerdicts } from "./servers/verdicts.ts";
 import { memoryKeyValue } from "./store/memory_kv.ts";
 
 const MAX_PARALLEL_STARTS = 16;
@@ -89,7 +90,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     onError,
     slots: new Slots(options.maxParallelStarts ?? MAX_PARALLEL_STARTS),
     connect: connectClient,
-    verdicts: options.verdicts ?? new Map(),
+    verdicts: options.verdicts ?? memoryVerdicts(),
     policy: options.restartPolicy ?? exponentialBackoff(),
     dial: (config) =>
       dialServer(config, {

@@ -2,22 +2,21 @@ import type { EventCursor, EventInput } from "../events/event.ts";
 import type { FailureOutcome, Fault, KnownEventInput, ToolFailureReason } from "../events/payloads.ts";
 import type { Output } from "./output.ts";
 
-/** What all events of one call have in common. */
+/** What all events of one call have in common. Its turn is added where they are appended. */
 export interface CallFacts {
   /** The full name, or the bare name of a local tool. */
   readonly tool: string;
   readonly toolCallId: string;
-  readonly turnId: string | undefined;
 }
 
 const MAX_NAME = 300;
 
 export function toolStarted(call: CallFacts): EventInput {
-  return stamped({ type: "tool.started", payload: { tool: call.tool, toolCallId: call.toolCallId } }, call);
+  return known({ type: "tool.started", payload: { tool: call.tool, toolCallId: call.toolCallId } });
 }
 
 export function toolCompleted(call: CallFacts, output: Output, durationMs: number): EventInput {
-  return stamped({
+  return known({
     type: "tool.completed",
     payload: {
       tool: call.tool,
@@ -30,7 +29,7 @@ export function toolCompleted(call: CallFacts, output: Output, durationMs: numbe
       findings: output.findings.length,
       durationMs,
     },
-  }, call);
+  });
 }
 
 export function toolFailed(
@@ -40,28 +39,27 @@ export function toolFailed(
   error: Fault | undefined,
   cause?: EventCursor,
 ): EventInput {
-  return stamped(
+  return known(
     { type: "tool.failed", payload: { tool: call.tool, toolCallId: call.toolCallId, reason, outcome, error } },
-    call,
     cause,
   );
 }
 
 export function toolCancelled(call: CallFacts, outcome: FailureOutcome): EventInput {
-  return stamped({ type: "tool.cancelled", payload: { tool: call.tool, toolCallId: call.toolCallId, outcome } }, call);
+  return known({ type: "tool.cancelled", payload: { tool: call.tool, toolCallId: call.toolCallId, outcome } });
 }
 
-export function ambiguousCall(name: string, candidates: readonly string[], turnId: string | undefined): EventInput {
-  return stamped({ type: "tool.ambiguous_call", payload: { name: name.slice(0, MAX_NAME), candidates } }, { turnId });
+export function ambiguousCall(name: string, candidates: readonly string[]): EventInput {
+  return known({ type: "tool.ambiguous_call", payload: { name: name.slice(0, MAX_NAME), candidates } });
 }
 
-export function toolNotFound(name: string, suggestions: readonly string[], turnId: string | undefined): EventInput {
-  return stamped({ type: "tool.not_found", payload: { name: name.slice(0, MAX_NAME), suggestions } }, { turnId });
+export function toolNotFound(name: string, suggestions: readonly string[]): EventInput {
+  return known({ type: "tool.not_found", payload: { name: name.slice(0, MAX_NAME), suggestions } });
 }
 
 export function artifactStored(call: CallFacts, artifact: NonNullable<Output["artifact"]>): EventInput {
   const { sha256, bytes, mediaType } = artifact;
-  return stamped({ type: "artifact.stored", payload: { sha256, bytes, mediaType, from: call.toolCallId } }, call);
+  return known({ type: "artifact.stored", payload: { sha256, bytes, mediaType, from: call.toolCallId } });
 }
 
 /** `args` is a preview that was scrubbed before it was cut. */
@@ -72,7 +70,7 @@ export function callStarted(
   args: unknown,
   round: number,
 ): EventInput {
-  return stamped({
+  return known({
     type: "mcp.call.started",
     payload: {
       server,
@@ -81,7 +79,7 @@ export function callStarted(
       args: { name: toolName, arguments: args },
       round,
     },
-  }, call);
+  });
 }
 
 export function callCompleted(
@@ -91,10 +89,10 @@ export function callCompleted(
   bytes: number,
   resends: number,
 ): EventInput {
-  return stamped({
+  return known({
     type: "mcp.call.completed",
     payload: { server, toolCallId: call.toolCallId, durationMs, bytes, resends },
-  }, call);
+  });
 }
 
 export function callFailed(
@@ -105,25 +103,16 @@ export function callFailed(
   resends: number,
   cause?: EventCursor,
 ): EventInput {
-  return stamped(
+  return known(
     {
       type: "mcp.call.failed",
       payload: { server, toolCallId: call.toolCallId, code: fault.code, message: fault.message, outcome, resends },
     },
-    call,
     cause,
   );
 }
 
-function stamped(
-  event: KnownEventInput,
-  call: { readonly turnId: string | undefined },
-  cause?: EventCursor,
-): EventInput {
-  if (call.turnId === undefined && cause === undefined) return event;
-  return {
-    ...event,
-    ...(call.turnId === undefined ? {} : { turnId: call.turnId }),
-    ...(cause === undefined ? {} : { cause }),
-  };
+/** Holds an event against its payload's type. */
+function known(event: KnownEventInput, cause?: EventCursor): EventInput {
+  return cause === undefined ? event : { ...event, cause };
 }

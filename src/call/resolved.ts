@@ -66,7 +66,7 @@ async function endUnresolved(
         candidates.join(", ")
       }`;
       return await call.end(
-        [ambiguousCall(call.tool, candidates, call.turnId)],
+        [ambiguousCall(call.tool, candidates)],
         false,
         () => call.failed("failed", "ambiguous", { code: "ERR_TOOL_AMBIGUOUS", message }),
       );
@@ -79,7 +79,7 @@ async function endUnresolved(
         message: context.scrubber.text(`Cannot call ${shown(call)}: no tool has this name${hint}`),
       };
       return await call.end(
-        [toolNotFound(call.tool, suggestions, call.turnId)],
+        [toolNotFound(call.tool, suggestions)],
         false,
         () => call.failed("failed", "not_found", fault),
       );
