@@ -23,13 +23,16 @@ const discoverResult = v.looseObject({
   _meta: v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined),
 });
 
+/** `looseObject` takes arrays too. */
+const object = v.custom<JsonObject>((value) => asObject(value) !== undefined, "Object");
+
 const tool = v.looseObject({
   name: v.string(),
-  inputSchema: v.looseObject({}),
-  title: v.optional(v.string()),
-  description: v.optional(v.string()),
-  outputSchema: v.optional(v.looseObject({})),
-  annotations: v.optional(v.looseObject({})),
+  inputSchema: object,
+  title: v.nullish(v.string()),
+  description: v.nullish(v.string()),
+  outputSchema: v.nullish(object),
+  annotations: v.nullish(object),
 });
 
 /** What a server said of itself when it was opened. */
@@ -44,11 +47,18 @@ export function readInitialize(result: unknown): (Introduction & { readonly prot
   const parsed = v.safeParse(initializeResult, result);
   if (!parsed.success) return undefined;
   const { protocolVersion, capabilities, serverInfo, instructions } = parsed.output;
-  return { protocolVersion, capabilities: capabilities as ServerCapabilities, serverInfo: serverInfo as Implementation | undefined, instructions };
+  return {
+    protocolVersion,
+    capabilities: capabilities as ServerCapabilities,
+    serverInfo: serverInfo as Implementation | undefined,
+    instructions,
+  };
 }
 
 /** Reads the answer to `server/discover`; `undefined` when it is none. */
-export function readDiscover(result: unknown): (Introduction & { readonly supportedVersions: readonly string[] }) | undefined {
+export function readDiscover(
+  result: unknown,
+): (Introduction & { readonly supportedVersions: readonly string[] }) | undefined {
   const parsed = v.safeParse(discoverResult, result);
   if (!parsed.success) return undefined;
   const { supportedVersions, capabilities, instructions, _meta } = parsed.output;
@@ -76,18 +86,31 @@ export function readToolPage(result: JsonObject): ToolPage | undefined {
   const malformed: { name: string | undefined; why: string }[] = [];
   for (const entry of list as unknown[]) {
     const parsed = v.safeParse(tool, entry);
-    if (parsed.success) tools.push(entry as Tool);
+    if (parsed.success) tools.push(withoutNulls(entry as JsonObject) as unknown as Tool);
     else {
       const name = asObject(entry)?.["name"];
       const issue = parsed.issues[0];
       malformed.push({
         name: typeof name === "string" ? name.slice(0, 256) : undefined,
-        why: `${v.getDotPath(issue) ?? "the entry"} is ${issue.received}, wanted ${issue.expected ?? "another value"}`.slice(0, 300),
+        why: `${v.getDotPath(issue) ?? "the entry"} is ${issue.received}, wanted ${
+          issue.type === "custom" ? issue.message : issue.expected
+        }`
+          .slice(0, 300),
       });
     }
   }
   const nextCursor = result["nextCursor"];
   return { tools, malformed, nextCursor: typeof nextCursor === "string" ? nextCursor : undefined };
+}
+
+const OPTIONAL = Object.freeze(["title", "description", "outputSchema", "annotations"]);
+
+/** Some servers write null for what they have not. That is no reason to do without the tool. */
+function withoutNulls(entry: JsonObject): JsonObject {
+  if (OPTIONAL.every((name) => entry[name] !== null)) return entry;
+  return Object.fromEntries(
+    Object.entries(entry).filter(([name, value]) => value !== null || !OPTIONAL.includes(name)),
+  );
 }
 
 /**
@@ -101,7 +124,9 @@ export function readCallResult(result: JsonObject): CallToolResult | undefined {
     return content === undefined && "structuredContent" in result ? { ...result, content: [] } : undefined;
   }
   for (const block of content as unknown[]) {
-    if (typeof block !== "object" || block === null || typeof (block as { type?: unknown }).type !== "string") return undefined;
+    if (typeof block !== "object" || block === null || typeof (block as { type?: unknown }).type !== "string") {
+      return undefined;
+    }
   }
   const isError = result["isError"];
   if (isError !== undefined && typeof isError !== "boolean") return undefined;
