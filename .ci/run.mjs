@@ -29,7 +29,7 @@ const steps = [
   {
     name: "npm test",
     command: ["npm", "test", "--", "--json", report("tests")],
-    limitMs: minutes(20),
+    limitMs: minutes(28),
     reports: "tests",
   },
   {
