@@ -24,7 +24,7 @@ export async function runPortcullis(args) {
 async function wantsEverything(args) {
   if (process.env.EVERYTHING_URL !== undefined || args[0] === "log") return false;
   const at = args.findIndex((arg) => arg === "--config" || arg.startsWith("--config="));
-  const path = at < 0 ? "mcp.config.json" : args[at].split("=")[1] ?? args[at + 1];
+  const path = at < 0 ? "mcp.config.json" : args[at] === "--config" ? args[at + 1] : args[at].slice("--config=".length);
   try {
     return (await readFile(path ?? "", "utf8")).includes("${EVERYTHING_URL}");
   } catch {

@@ -2,7 +2,7 @@
 import { realpathSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { chooseOnTerminal, type Output, runCommandLine } from "../../src/cli/mod.ts";
+import { type Choose, chooseOnTerminal, type Output, runCommandLine } from "../../src/cli/mod.ts";
 import type { Runtime } from "../../src/kernel/runtime.ts";
 import { nodeRuntime } from "./runtime.ts";
 
@@ -22,6 +22,12 @@ export async function runCli(args: readonly string[], runtime: Runtime = nodeRun
     if (now - firstSignalAt > SAME_SIGNAL_MS) process.exit(130);
     interruption.abort();
   };
+  // A question takes Ctrl-C as a key.
+  const choose: Choose = async (question, choices, signal) => {
+    const answer = await chooseOnTerminal(question, choices, signal);
+    if (answer === undefined && !signal.aborted) onSignal();
+    return answer;
+  };
   const onLost = (): void => interruption.abort();
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
   for (const stream of [process.stdout, process.stderr]) stream.on("error", onLost);
@@ -31,7 +37,7 @@ export async function runCli(args: readonly string[], runtime: Runtime = nodeRun
       args,
       out: outputOf(process.stdout),
       err: outputOf(process.stderr),
-      choose: process.stdin.isTTY && process.stdout.isTTY ? chooseOnTerminal : undefined,
+      choose: process.stdin.isTTY && process.stdout.isTTY ? choose : undefined,
       interrupted: interruption.signal,
     });
   } finally {

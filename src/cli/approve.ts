@@ -15,9 +15,9 @@ const DENY: Choice = { value: "deny", label: "Deny" };
 
 /**
  * Asks the person at the terminal, one question at a time in the order of the requests. Whoever would rather stop the
- * program has denied, and `stop` is called.
+ * program has denied.
  */
-export function askOnTerminal(choose: Choose, stop: () => void): Approve {
+export function askOnTerminal(choose: Choose): Approve {
   let before: Promise<unknown> = Promise.resolve();
   return (request, signal) => {
     const answer = before.then(async () => {
@@ -25,7 +25,6 @@ export function askOnTerminal(choose: Choose, stop: () => void): Approve {
       // A destructive call is asked about each time, so there is nothing to remember.
       const choices = request.risk === "destructive" ? [ONCE, DENY] : [ONCE, SESSION, DENY];
       const chosen = await choose(questionOf(request), choices, signal);
-      if (chosen === undefined && !signal.aborted) stop();
       if (chosen === "once" || chosen === "session") return { decision: "allow", scope: chosen } as const;
       return { decision: "deny" } as const;
     });

@@ -11,14 +11,14 @@ export async function call(
   json: string | undefined,
   options: HostOptions & { readonly json: boolean },
 ): Promise<number> {
-  const { printer, terminal, stopped } = context;
+  const { printer, terminal } = context;
   const args = parseArguments(json);
   return await withHost(context, options, async ({ host, settled }) => {
     // A call by a full name waits for its own server; for any other name, what there is must be known first.
     if (!/^mcp(?:\.|__)/.test(tool)) await settled();
     const session = await host.session({ id: sessionId() });
     const onAsk = terminal.choose === undefined ? "deny" : "wait";
-    const outcome = await session.tool(tool, args, { signal: stopped, onAsk });
+    const outcome = await session.tool(tool, args, { signal: terminal.interrupted, onAsk });
     if (options.json) await printer.line(safeJson(outcome, 2));
     else {
       // What kept a server from starting is said by the servers.

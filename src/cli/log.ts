@@ -22,7 +22,7 @@ export interface LogOptions {
 
 /** `portcullis log`: what is in a log, while somebody else may be writing it. */
 export async function log(context: CommandContext, options: LogOptions): Promise<number> {
-  const { printer, terminal, stopped } = context;
+  const { printer, terminal } = context;
   const store = await fileLog(options.log).open({ runtime: terminal.runtime, clock: systemClock, ids: randomIds });
   try {
     const streams = await store.streams();
@@ -31,7 +31,7 @@ export async function log(context: CommandContext, options: LogOptions): Promise
       const wanted = options.stream ?? "a log that portcullis has written";
       throw new HostError("ERR_CONFIG", `Cannot read the log in ${options.log}: found ${found}, wanted ${wanted}`);
     }
-    for await (const event of readStreams(store, { ...options, clock: systemClock, signal: stopped })) {
+    for await (const event of readStreams(store, { ...options, clock: systemClock, signal: terminal.interrupted })) {
       const { colours, columns } = printer;
       await printer.line(options.json ? safeJson(event) : eventLine(event, { colours, columns }));
     }

@@ -1,9 +1,9 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { type ErrorCode, isHostError } from "../kernel/errors.ts";
 import { call } from "./call.ts";
+import { openHost as openRealHost } from "./create.ts";
 import { EXIT, EXIT_HELP } from "./exit_codes.ts";
 import { besideFile } from "./files.ts";
-import { openHost as openRealHost } from "./create.ts";
 import type { OpenHost } from "./host_port.ts";
 import { log } from "./log.ts";
 import { type CommandContext, Exit } from "./open_host.ts";
@@ -19,18 +19,16 @@ import { tools } from "./tools.ts";
  */
 export async function runCommandLine(terminal: Terminal, openHost: OpenHost = openRealHost): Promise<number> {
   const printer = new Printer(terminal);
-  const own = new AbortController();
-  const stop = (): void => own.abort();
-  const stopped = AbortSignal.any([terminal.interrupted, own.signal]);
   let exitCode: number = EXIT.ok;
-  const program = buildProgram({ terminal, printer, openHost, stopped, stop }, (code) => exitCode = code);
+  const program = buildProgram({ terminal, printer, openHost }, (code) => exitCode = code);
   try {
     await program.parseAsync(terminal.args, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     if (error instanceof Exit) return error.exitCode;
-    if (isHostError(error, "ERR_CANCELLED") && stopped.aborted) return EXIT.ok;
+    // Whoever asked it to end knows why it did.
+    if (isHostError(error, "ERR_CANCELLED") && terminal.interrupted.aborted) return EXIT.failed;
     await printer.error(explain(error));
     return isHostError(error) ? EXIT_CODES[error.code] ?? EXIT.failed : EXIT.failed;
   }
@@ -80,6 +78,8 @@ function buildProgram(context: CommandContext, end: (exitCode: number) => void):
   const servers = (name: string, summary: string, logHelp: string): Command =>
     command(name, summary, logHelp)
       .option("--take-over", "take the log from an owner that is known to be gone", false);
+  const logOf = (options: ConfigFlags): string =>
+    options.log ?? besideFile(terminal, options.config, ".portcullis", "log");
   const ownLog = "keep the log there (default: in memory)";
   const besideConfig = "the log (default: .portcullis/log beside the configuration)";
 
@@ -87,12 +87,7 @@ function buildProgram(context: CommandContext, end: (exitCode: number) => void):
     .option("--calls <file>", "a JSON file with calls to make first")
     .option("--once", "end after the calls", false)
     .action(async (options: HostFlags & { calls?: string; once: boolean }) => {
-      end(
-        await serve(context, {
-          ...options,
-          log: options.log ?? besideFile(terminal, options.config, ".portcullis", "log"),
-        }),
-      );
+      end(await serve(context, { ...options, log: logOf(options) }));
     });
   servers("tools", "List every tool under its full name.", ownLog)
     .option("--json", "as JSON", false)
@@ -113,12 +108,7 @@ function buildProgram(context: CommandContext, end: (exitCode: number) => void):
     .option("--follow", "go on until Ctrl-C", false)
     .option("--json", "one event a line, as JSON", false)
     .action(async (options: ConfigFlags & JsonFlag & { stream?: string; after: number; follow: boolean }) => {
-      end(
-        await log(context, {
-          ...options,
-          log: options.log ?? besideFile(terminal, options.config, ".portcullis", "log"),
-        }),
-      );
+      end(await log(context, { ...options, log: logOf(options) }));
     });
   return program;
 }

@@ -26,9 +26,6 @@ export interface CommandContext {
   readonly terminal: Terminal;
   readonly printer: Printer;
   readonly openHost: OpenHost;
-  /** Fires when the person wants the program to end: by a signal, or by leaving a question. */
-  readonly stopped: AbortSignal;
-  readonly stop: () => void;
 }
 
 export interface HostOptions {
@@ -59,7 +56,8 @@ export async function withHost(
   options: HostOptions,
   run: (opened: OpenedHost) => Promise<number>,
 ): Promise<number> {
-  const { terminal, printer, stopped } = context;
+  const { terminal, printer } = context;
+  const { interrupted } = terminal;
   const config = await readConfig(options.config, terminal);
   await printer.problems([...config.problems, ...config.warnings]);
   if (config.problems.some(({ severity }) => severity === "fatal")) throw new Exit(EXIT.usage);
@@ -70,10 +68,10 @@ export async function withHost(
     secrets: config.expandedSecrets,
     takeOver: options.takeOver,
     log: options.log === undefined ? memoryLog() : fileLog(options.log),
-    ...(terminal.choose === undefined ? {} : { approve: askOnTerminal(terminal.choose, context.stop) }),
+    ...(terminal.choose === undefined ? {} : { approve: askOnTerminal(terminal.choose) }),
   });
   const settled = async (): Promise<number> => {
-    await untilAborted(host.ready({ signal: stopped }), "Waiting for the servers", stopped);
+    await untilAborted(host.ready({ signal: interrupted }), "Waiting for the servers", interrupted);
     const failed = host.globalMcpStatus().filter(isFailed);
     for (const server of failed) await printer.error(describeFailure(server, config));
     return config.problems.length > 0 ? EXIT.usage : failed.length > 0 ? EXIT.notStarted : EXIT.ok;

@@ -33,22 +33,25 @@ const MAX_SHOWN = 600;
 
 /** `portcullis serve`: starts the servers, shows them, makes the planned calls, and follows the log until it is stopped. */
 export async function serve(context: CommandContext, options: ServeOptions): Promise<number> {
-  const { printer, stopped } = context;
+  const { printer, terminal } = context;
   const calls = options.calls === undefined ? [] : await readCalls(options.calls, context);
   const before = await endOfLog(options.log, context);
   return await withHost(context, options, async ({ host, settled }) => {
-    await settled();
+    await settled().catch((error: unknown) => {
+      if (!terminal.interrupted.aborted) throw error;
+    });
+    if (terminal.interrupted.aborted) return EXIT.ok;
     await printer.line(serverTable(host.globalMcpStatus(), printer));
     const session = await host.session({ id: sessionId() });
     for (const [index, planned] of calls.entries()) {
-      if (stopped.aborted) break;
+      if (terminal.interrupted.aborted) break;
       await makeCall(session, planned, `${index + 1}/${calls.length}`, context);
     }
-    if (options.once || stopped.aborted) return EXIT.ok;
+    if (options.once || terminal.interrupted.aborted) return EXIT.ok;
     await printer.line(`\n${printer.colours.bold("The log of this run")}, times in UTC (Ctrl-C ends)`);
     await Promise.all([
-      printEvents(host.events({ after: before, signal: stopped }), printer),
-      printEvents(session.events({ after: 0, signal: stopped }), printer),
+      printEvents(host.events({ after: before, signal: terminal.interrupted }), printer),
+      printEvents(session.events({ after: 0, signal: terminal.interrupted }), printer),
     ]);
     return EXIT.ok;
   });
@@ -76,12 +79,12 @@ async function makeCall(
   count: string,
   context: CommandContext,
 ): Promise<void> {
-  const { printer, terminal, stopped } = context;
+  const { printer, terminal } = context;
   const { colours } = printer;
   const note = planned.note === undefined ? "" : `  ${colours.dim(oneLine(planned.note))}`;
   await printer.line(`\n${count}  ${colours.bold(oneLine(planned.tool))}${note}`);
   const onAsk = terminal.choose === undefined ? "deny" : "wait";
-  const outcome = await session.tool(planned.tool, planned.arguments, { signal: stopped, onAsk });
+  const outcome = await session.tool(planned.tool, planned.arguments, { signal: terminal.interrupted, onAsk });
   await printer.line(`     ${paintOutcome(outcome, printer)}  ${colours.dim(`${Math.round(outcome.durationMs)} ms`)}`);
   if (outcome.status === "completed") await printer.line(indent(excerpt(plain(outcome.output))));
 }

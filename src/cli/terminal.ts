@@ -16,7 +16,7 @@ export interface Choice {
   readonly hint?: string;
 }
 
-/** Lets a person choose; `undefined` when they would rather stop the program, or when the signal fires. */
+/** Lets a person choose; `undefined` when they would rather stop the program or when the signal fires. */
 export type Choose = (question: string, choices: readonly Choice[], signal: AbortSignal) => Promise<string | undefined>;
 
 /** All that the command line knows of the process it runs in. `runtimes/<runtime>/cli.ts` fills it in. */
@@ -26,7 +26,10 @@ export interface Terminal {
   readonly args: readonly string[];
   readonly out: Output;
   readonly err: Output;
-  /** Asks on the terminal. Absent where nobody can answer: input or output is no terminal. */
+  /**
+   * Asks on the terminal. Absent where nobody can answer: input or output is no terminal. When the person would rather
+   * stop the program, `interrupted` fires too.
+   */
   readonly choose?: Choose | undefined;
   /** Fires at the first request to end: Ctrl-C, SIGTERM, a reader of the output that has gone. */
   readonly interrupted: AbortSignal;

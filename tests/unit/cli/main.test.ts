@@ -112,13 +112,17 @@ describe("command line", () => {
     expect(terminal.written.err).toMatch(/^error: unexpected failure\nTypeError: x is not a function\n {4}at /);
   });
 
-  it("an interruption while servers start closes the host", async () => {
-    const terminal = fakeTerminal(["serve"], { files });
-    const host = fakeHost({ ready: () => new Promise(() => terminal.interrupt()) });
-    expect(await runCommandLine(terminal, host.open)).toBe(0);
-    expect(host.seen.closed).toBe(1);
-    expect(terminal.written.err).toBe("");
-  });
+  it.each([["serve", 0], ["status", 1]])(
+    "an interruption while servers start closes the host: %s",
+    async (name, code) => {
+      const terminal = fakeTerminal([name], { files });
+      const host = fakeHost({ ready: () => new Promise(() => terminal.interrupt()) });
+      expect(await runCommandLine(terminal, host.open)).toBe(code);
+      expect(terminal.written.out).toBe("");
+      expect(host.seen.closed).toBe(1);
+      expect(terminal.written.err).toBe("");
+    },
+  );
 });
 
 describe("tools", () => {
@@ -215,7 +219,7 @@ describe("call", () => {
     expect(out).toBe('{"decision":"allow","scope":"session"}\n');
   });
 
-  it("leaving the question denies and ends the program", async () => {
+  it("leaving the question denies", async () => {
     const { code, out, seen } = await run(["call", "mcp.a.b"], { files, choose: () => Promise.resolve(undefined) }, {
       answer: async (_tool, _args, ask) => ({ output: JSON.stringify(await ask()) }),
     });
