@@ -11,7 +11,8 @@ const bin = (name) => join(root, "node_modules", ".bin", name);
 const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
 
 const notInWorkerd = "--exclude=tests/run/workerd*.test.ts";
-const portable = ["tests/unit", "tests/run", "tests/flow/real_servers", notInWorkerd];
+// The benchmark starts Node by itself.
+const portable = ["tests/unit", "tests/run", "tests/flow/real_servers", notInWorkerd, "--exclude=tests/unit/bench/**"];
 
 /** Run one after the other: two of them at once would only share the same cores. `args` is what vitest is told. */
 const suites = [

@@ -58,7 +58,8 @@ describe("byte ring", () => {
       const before = process.memoryUsage().arrayBuffers;
       for (let pushed = 0; pushed < (size === 1 ? 1 << 20 : 64 << 20); pushed += size) ring.push(chunk);
       expect(ring.total).toBeGreaterThanOrEqual(1 << 20);
-      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1 << 20);
+      // Of 64 MiB; what else the process allocates meanwhile counts too.
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(4 << 20);
     },
   );
 
