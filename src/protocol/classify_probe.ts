@@ -34,7 +34,10 @@ export function classifyProbe(settled: Settled, isOpen: boolean): ProbeVerdict {
   const { error } = settled;
   if (isRemoteError(error)) {
     const supported = asObject(error.data)?.["supported"];
-    if (error.code === UNSUPPORTED_VERSION && Array.isArray(supported) && supported.every((version) => typeof version === "string")) {
+    if (
+      error.code === UNSUPPORTED_VERSION && Array.isArray(supported) &&
+      supported.every((version) => typeof version === "string")
+    ) {
       return choose(supported, undefined);
     }
     return MODERN_ERRORS.has(error.code) ? { kind: "no_evidence", error } : { kind: "legacy" };
@@ -44,7 +47,9 @@ export function classifyProbe(settled: Settled, isOpen: boolean): ProbeVerdict {
     case "ERR_TIMEOUT":
     case "ERR_PROTOCOL":
     case "ERR_FRAME_TOO_LARGE":
-      return error.facts["total"] === true || isRedirect(error.facts["status"]) ? { kind: "no_evidence", error } : { kind: "legacy" };
+      return error.facts["total"] === true || isRedirect(error.facts["status"])
+        ? { kind: "no_evidence", error }
+        : { kind: "legacy" };
     case "ERR_CONNECTION_LOST":
       // A stream that ends without an answer is an answer of sorts; a network that fails is none.
       return error.facts["cause"] === undefined ? { kind: "legacy" } : { kind: "no_evidence", error };
@@ -62,7 +67,11 @@ function isRedirect(status: unknown): boolean {
 function choose(supported: readonly string[], introduction: Introduction | undefined): ProbeVerdict {
   const modern = MODERN_VERSIONS.find((version) => supported.includes(version));
   if (modern !== undefined) {
-    return introduction === undefined ? { kind: "ask_again", protocolVersion: modern } : { kind: "modern", protocolVersion: modern, introduction };
+    return introduction === undefined
+      ? { kind: "ask_again", protocolVersion: modern }
+      : { kind: "modern", protocolVersion: modern, introduction };
   }
-  return LEGACY_VERSIONS.some((version) => supported.includes(version)) ? { kind: "legacy" } : { kind: "no_common_version", supported };
+  return LEGACY_VERSIONS.some((version) => supported.includes(version))
+    ? { kind: "legacy" }
+    : { kind: "no_common_version", supported };
 }

@@ -7,7 +7,11 @@ import type { EraName } from "./versions.ts";
 /** What a result means. */
 export type Meaning =
   | { readonly kind: "done"; readonly result: JsonObject }
-  | { readonly kind: "input_required"; readonly inputRequests: JsonObject | undefined; readonly requestState: string | undefined }
+  | {
+    readonly kind: "input_required";
+    readonly inputRequests: JsonObject | undefined;
+    readonly requestState: string | undefined;
+  }
   | { readonly kind: "task"; readonly task: JsonObject }
   | { readonly kind: "invalid"; readonly error: HostError };
 

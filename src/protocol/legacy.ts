@@ -51,6 +51,10 @@ export function notAnObject(method: string): HostError {
 }
 
 /** What `initialize` is asked with. */
-export function initializeParams(protocolVersion: string, clientInfo: JsonObject, capabilities: JsonObject): JsonObject {
+export function initializeParams(
+  protocolVersion: string,
+  clientInfo: JsonObject,
+  capabilities: JsonObject,
+): JsonObject {
   return { protocolVersion, capabilities, clientInfo };
 }

@@ -48,7 +48,13 @@ function read(method: string, result: unknown, takesTasks: boolean): Meaning {
   if (type === "input_required" && INPUT_METHODS.has(method)) return readInputRequired(method, object);
   if (type === "task" && takesTasks && method === "tools/call") return { kind: "task", task: object };
   const found = typeof type === "string" ? JSON.stringify(type.slice(0, 60)) : `a ${typeof type}`;
-  return { kind: "invalid", error: new HostError("ERR_PROTOCOL", `Cannot use the answer to ${method}: found resultType ${found}, wanted "complete"`) };
+  return {
+    kind: "invalid",
+    error: new HostError(
+      "ERR_PROTOCOL",
+      `Cannot use the answer to ${method}: found resultType ${found}, wanted "complete"`,
+    ),
+  };
 }
 
 function readInputRequired(method: string, object: JsonObject): Meaning {
@@ -56,11 +62,17 @@ function readInputRequired(method: string, object: JsonObject): Meaning {
   const state = object["requestState"];
   const requestState = typeof state === "string" ? state : undefined;
   if (requestState !== undefined && requestState.length > MAX_STATE_LENGTH) {
-    const error = new HostError("ERR_TOO_LARGE", `Cannot go on with ${method}: its requestState has ${requestState.length} characters, at most ${MAX_STATE_LENGTH} allowed`);
+    const error = new HostError(
+      "ERR_TOO_LARGE",
+      `Cannot go on with ${method}: its requestState has ${requestState.length} characters, at most ${MAX_STATE_LENGTH} allowed`,
+    );
     return { kind: "invalid", error };
   }
   if (inputRequests === undefined && requestState === undefined) {
-    const error = new HostError("ERR_PROTOCOL", `Cannot go on with ${method}: found input_required without inputRequests and without requestState, wanted at least one`);
+    const error = new HostError(
+      "ERR_PROTOCOL",
+      `Cannot go on with ${method}: found input_required without inputRequests and without requestState, wanted at least one`,
+    );
     return { kind: "invalid", error };
   }
   return { kind: "input_required", inputRequests, requestState };

@@ -11,6 +11,7 @@ import type { JsonObject } from "./model.ts";
 import { LateProbe } from "./late_probe.ts";
 import { createModernEra } from "./modern.ts";
 import { asObject, type Introduction, readInitialize } from "./results.ts";
+import { noCommonVersion, startError } from "./start_error.ts";
 import { type EraName, eraOf, LEGACY_VERSIONS, MODERN_VERSIONS } from "./versions.ts";
 
 /** What an earlier contact found out about a server, and when. */
@@ -77,6 +78,8 @@ class Attempt {
   /** The end of the latest connection, as long as nobody else has been given it. */
   #end: TransportEnd | undefined;
   #handedOver = false;
+  /** False when nothing but an outage spoke against the modern era: good enough to go on, not to be remembered. */
+  #isEvident = true;
 
   constructor(options: NegotiateOptions) {
     this.#options = options;
@@ -91,11 +94,8 @@ class Attempt {
     }
     this.#handedOver = true;
     const { dialer, verdicts, clock } = this.#options;
-    verdicts?.set(dialer.key, {
-      era: negotiated.era.name,
-      protocolVersion: negotiated.era.protocolVersion,
-      at: clock.now(),
-    });
+    const { name: era, protocolVersion } = negotiated.era;
+    if (this.#isEvident) verdicts?.set(dialer.key, { era, protocolVersion, at: clock.now() });
     return negotiated;
   }
 
@@ -103,46 +103,10 @@ class Attempt {
     await this.#peer?.close();
   }
 
-  /** Adds what the start left behind: how the process ended and the last of its standard error. */
   explain(error: unknown): unknown {
-    const stderrTail = this.#end?.stderrTail;
-    if (!isHostError(error) && !isRemoteError(error)) return error;
     const { dialer, startTimeoutMs, clock } = this.#options;
     const waitedMs = Math.round(clock.monotonic() - this.#startedAt);
-    const facts = {
-      ...(isHostError(error) ? error.facts : { remoteCode: error.code }),
-      ...(this.#end?.exitCode === undefined ? {} : { exitCode: this.#end.exitCode }),
-      ...(stderrTail === undefined ? {} : { stderrTail }),
-      waitedMs,
-    };
-    if (isRemoteError(error)) {
-      return new HostError(
-        "ERR_START_FAILED",
-        `Cannot start a conversation: the server answered with error ${error.code}`,
-        { cause: error, facts },
-      );
-    }
-    switch (error.code) {
-      case "ERR_TIMEOUT":
-        return new HostError(
-          "ERR_START_TIMEOUT",
-          `Cannot start a conversation over ${dialer.name}: no usable answer within ${startTimeoutMs} ms`,
-          {
-            cause: error,
-            facts,
-          },
-        );
-      case "ERR_CONNECTION_LOST":
-        if (dialer.kind === "pipe") {
-          return new HostError("ERR_START_FAILED", `Cannot start a conversation: ${lowerFirst(error.message)}`, {
-            cause: error,
-            facts,
-          });
-        }
-        return new HostError(error.code, error.message, { cause: error, facts });
-      default:
-        return new HostError(error.code, error.message, { cause: error, facts });
-    }
+    return startError(error, { dialer, startTimeoutMs, waitedMs, end: this.#end });
   }
 
   async #choose(): Promise<Negotiated> {
@@ -160,7 +124,14 @@ class Attempt {
     }
     const verdict = verdicts?.get(dialer.key);
     if (verdict?.era === "legacy" && clock.now() - verdict.at < LEGACY_VERDICT_MS) {
-      return await this.#shakeHands(LEGACY_VERSIONS[0]!, false);
+      try {
+        return await this.#shakeHands(LEGACY_VERSIONS[0]!, false);
+      } catch (error) {
+        if (!isRemoteError(error) && !isHostError(error, "ERR_VERSION") && !isHostError(error, "ERR_PROTOCOL")) {
+          throw error;
+        }
+        verdicts?.delete(dialer.key);
+      }
     }
     return await this.#probe(MODERN_VERSIONS[0]!, false);
   }
@@ -169,7 +140,7 @@ class Attempt {
   async #probe(version: string, pinned: boolean, again = false): Promise<Negotiated> {
     const { clientInfo, capabilities, probeTimeoutMs } = this.#options;
     const era = createModernEra(version, clientInfo, capabilities);
-    const peer = again && this.#peer !== undefined ? this.#peer : await this.#dial(era);
+    const peer = await this.#open(era);
     const remaining = this.#remaining();
     let settled: Settled | undefined;
     if (this.#options.dialer.kind === "pipe" && !pinned) {
@@ -200,7 +171,6 @@ class Attempt {
           if (again || pinned) throw noCommonVersion([verdict.protocolVersion], [version]);
           return await this.#probe(verdict.protocolVersion, pinned, true);
         }
-        peer.encoder = era.encoder;
         return { era, peer, ...verdict.introduction };
       case "ask_again":
         if (again || pinned) throw noCommonVersion([verdict.protocolVersion], [version]);
@@ -210,8 +180,9 @@ class Attempt {
       case "no_evidence":
         throw verdict.error;
       case "gone":
-        // Some servers exit on anything but a handshake. A web transport does not end by one refused request.
-        if (pinned || this.#options.dialer.kind === "web") throw verdict.error;
+        // Some servers exit on anything but a handshake. A web transport does not end by one refused request, and one
+        // that floods us will do so again.
+        if (pinned || this.#options.dialer.kind === "web" || !this.#hasExited()) throw verdict.error;
         break;
       case "legacy":
         if (pinned) {
@@ -220,30 +191,20 @@ class Attempt {
             `Cannot speak the pinned revision ${version}: the server does not answer server/discover`,
           );
         }
+        this.#isEvident = this.#options.dialer.kind === "pipe" || !isOutage(settled);
     }
     return await this.#shakeHands(LEGACY_VERSIONS[0]!, false);
   }
 
   async #shakeHands(version: string, pinned: boolean, probe?: LateProbe): Promise<Negotiated> {
-    const { dialer } = this.#options;
     const era = createLegacyEra();
-    let peer = this.#peer;
-    if (peer === undefined || !peer.isOpen || dialer.kind === "web") {
-      await peer?.close();
-      peer = await this.#dial(era);
-    }
-    peer.encoder = era.encoder;
-    peer.answerer = era.answerer;
-    peer.cancelsByClosing = false;
-    this.#pipeProfile = era.profile;
+    const peer = await this.#open(era);
     const params = initializeParams(version, this.#options.clientInfo, this.#options.capabilities);
     const handshake = this.#ask(peer, "initialize", params, this.#remaining());
     if (probe === undefined) return await this.#agree(await handshake, peer, era, version, pinned);
     const first = await Promise.race([handshake, probe.good()]);
     if ("ok" in first) return await this.#agree(first, peer, era, version, pinned);
-    peer.encoder = probe.era.encoder;
-    peer.answerer = probe.era.answerer;
-    this.#pipeProfile = probe.era.profile;
+    this.#speak(peer, probe.era);
     return { era: probe.era, peer, ...first.introduction };
   }
 
@@ -281,13 +242,7 @@ class Attempt {
     if (!wanted.includes(answer.protocolVersion)) throw noCommonVersion([answer.protocolVersion], wanted);
     era.agree(answer.protocolVersion);
     // Over HTTP the server must have taken it before the first request follows.
-    const taken = Promise.resolve(peer.notify("notifications/initialized")).then(() => true);
-    if ((await atMost(this.#options.clock, this.#remaining(), taken)) === undefined) {
-      throw new HostError(
-        "ERR_TIMEOUT",
-        "Start of a conversation timed out: the server does not take notifications/initialized",
-      );
-    }
+    await this.#bounded(Promise.resolve(peer.notify("notifications/initialized")));
     return {
       era,
       peer,
@@ -299,6 +254,37 @@ class Attempt {
 
   /** What a pipe obeys: it outlives the change from one era to the other. */
   #pipeProfile: Era["profile"] | undefined;
+
+  /** A connection that speaks this era: the pipe that is there, or a fresh one. */
+  async #open(era: Era): Promise<Peer> {
+    const peer = this.#peer;
+    if (peer?.isOpen === true && this.#options.dialer.kind === "pipe") {
+      this.#speak(peer, era);
+      return peer;
+    }
+    await peer?.close();
+    return await this.#dial(era);
+  }
+
+  #speak(peer: Peer, era: Era): void {
+    peer.encoder = era.encoder;
+    peer.answerer = era.answerer;
+    peer.cancelsByClosing = this.#options.dialer.kind === "web" && era.profile.cancelsByClosing;
+    this.#pipeProfile = era.profile;
+  }
+
+  #hasExited(): boolean {
+    return this.#end?.reason === "exit" || this.#end?.reason === "signal";
+  }
+
+  /** Waits within the time of the start and as long as the caller does. */
+  async #bounded<T>(promise: Promise<T>): Promise<T> {
+    const { clock, signal } = this.#options;
+    const boxed = promise.then((value) => ({ value }));
+    const found = await untilAborted(atMost(clock, this.#remaining(), boxed), "Start of a conversation", signal);
+    if (found === undefined) throw new HostError("ERR_TIMEOUT", "Start of a conversation timed out");
+    return found.value;
+  }
 
   async #dial(era: Era): Promise<Peer> {
     const { dialer, clock, handlers, signal } = this.#options;
@@ -313,7 +299,7 @@ class Attempt {
     });
     this.#end = undefined;
     this.#peer = peer;
-    this.#pipeProfile = era.profile;
+    this.#speak(peer, era);
     const current = (): Era["profile"] => this.#pipeProfile ?? era.profile;
     const profile: Era["profile"] = dialer.kind === "web" ? era.profile : {
       get sessions() {
@@ -327,9 +313,13 @@ class Attempt {
       },
       headers: (message) => current().headers(message),
     };
-    peer.cancelsByClosing = dialer.kind === "web" && era.profile.cancelsByClosing;
-    peer.answerer = era.answerer;
-    peer.attach(await dialer.dial(profile, peer, signal));
+    const dialling = dialer.dial(profile, peer, signal);
+    try {
+      peer.attach(await this.#bounded(dialling));
+    } catch (error) {
+      dialling.then((late) => late.close()).catch(() => {/* it has failed by itself: nothing is left of it */});
+      throw error;
+    }
     return peer;
   }
 
@@ -348,17 +338,8 @@ class Attempt {
   }
 }
 
-function noCommonVersion(found: readonly string[], wanted: readonly string[]): HostError {
-  const shown = found.slice(0, 10).map((version) => version.slice(0, 40));
-  return new HostError(
-    "ERR_VERSION",
-    `Cannot agree on a protocol revision: the server speaks ${shown.join(", ")}; wanted one of ${wanted.join(", ")}`,
-    {
-      facts: { found: shown, wanted },
-    },
-  );
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
+/** A failure that may have come from something between us and the server. */
+function isOutage(settled: Settled): boolean {
+  if (settled.ok || isRemoteError(settled.error)) return false;
+  return settled.error.code === "ERR_TIMEOUT" || Number(settled.error.facts["status"]) >= 500;
 }

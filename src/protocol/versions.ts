@@ -1,5 +1,10 @@
 /** Revisions opened by `initialize`, newest first. */
-export const LEGACY_VERSIONS: readonly string[] = Object.freeze(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]);
+export const LEGACY_VERSIONS: readonly string[] = Object.freeze([
+  "2025-11-25",
+  "2025-06-18",
+  "2025-03-26",
+  "2024-11-05",
+]);
 
 /** Revisions in which every request carries its own metadata, most wanted first. */
 export const MODERN_VERSIONS: readonly string[] = Object.freeze(["2026-07-28"]);
