@@ -62,14 +62,14 @@ describe("a call that is allowed", () => {
 
   it("nothing is sent before the intent is durable", async () => {
     const scene = await callScene();
-    let release!: () => void;
+    let release: (() => void) | undefined;
     scene.sink.beforeAppend = () => new Promise((resolve) => release = resolve);
     const outcome = scene.executor.call("mcp.echo.echo", {});
+    await until(() => release);
     await settle();
     expect(scene.connect.last.calls).toHaveLength(0);
-    release();
-    await settle();
-    expect(scene.connect.last.calls).toHaveLength(1);
+    release!();
+    await until(() => scene.connect.last.calls.length === 1);
     scene.sink.beforeAppend = undefined;
     scene.connect.last.calls[0]!.answer(done(text("hi")));
     expect((await outcome).status).toBe("completed");
@@ -106,14 +106,14 @@ describe("a call that is allowed", () => {
 
   it("what was allowed is what is sent, whatever the caller does to its object meanwhile", async () => {
     const args = { message: "hi", nested: { a: 1 } };
-    let decide!: (answer: "allow") => void;
+    let decide: ((answer: "allow") => void) | undefined;
     const scene = await callScene({ permission: {}, approve: () => new Promise((resolve) => decide = resolve) });
     const outcome = scene.executor.call("mcp.echo.echo", args);
-    await settle();
+    await until(() => decide);
     args.message = "changed";
     args.nested.a = 2;
-    decide("allow");
-    await settle();
+    decide!("allow");
+    await until(() => scene.connect.last.calls[0]);
     expect(scene.connect.last.calls[0]!.args).toEqual({ message: "hi", nested: { a: 1 } });
     scene.connect.last.calls[0]!.answer(done(text("hi")));
     await outcome;
@@ -304,6 +304,7 @@ describe("a call that gets no usable answer", () => {
     const scene = await callScene();
     await scene.connect.last.end();
     const outcome = scene.executor.call("mcp.echo.echo", {});
+    await until(() => scene.sink.seq === 2);
     await settle();
     expect(scene.sink.batches).toEqual([["permission.requested", "permission.resolved"]]);
     await scene.clock.pass(500);
@@ -369,6 +370,7 @@ describe("a caller that gives up", () => {
     const controller = new AbortController();
     const scene = await callScene({ permission: {}, approve: () => new Promise(() => {}) });
     const outcome = scene.executor.call("mcp.echo.echo", {}, { signal: controller.signal });
+    await until(() => scene.sink.seq > 0);
     await settle();
     controller.abort();
     expect(await outcome).toMatchObject({ status: "cancelled" });
@@ -381,6 +383,7 @@ describe("a caller that gives up", () => {
     await scene.connect.last.end();
     const controller = new AbortController();
     const outcome = scene.executor.call("mcp.echo.echo", {}, { signal: controller.signal });
+    await until(() => scene.sink.seq > 0);
     await settle();
     controller.abort();
     expect(await outcome).toMatchObject({ status: "cancelled" });
@@ -429,8 +432,7 @@ describe("the gate", () => {
       },
     });
     const outcome = scene.executor.call("mcp.echo.echo", {});
-    await settle();
-    scene.connect.last.calls[0]!.answer(done(text("hi")));
+    (await until(() => scene.connect.last.calls[0])).answer(done(text("hi")));
     await outcome;
     expect(loggedBefore).toBe(1);
     expect(scene.sink.batches).toEqual([["permission.requested"], [
@@ -439,8 +441,7 @@ describe("the gate", () => {
       "tool.started",
     ], ["mcp.call.completed", "tool.completed"]]);
     const again = scene.executor.call("mcp.echo.echo", {});
-    await settle();
-    scene.connect.last.calls[1]!.answer(done(text("hi")));
+    (await until(() => scene.connect.last.calls[1])).answer(done(text("hi")));
     await again;
     expect(scene.sink.batches[3]).toEqual(GOOD);
   });
@@ -471,14 +472,13 @@ describe("the gate", () => {
     const answers: ((answer: boolean) => void)[] = [];
     const scene = await callScene({ permission: {}, approve: () => new Promise((resolve) => answers.push(resolve)) });
     const outcome = scene.executor.call("mcp.echo.echo", {});
-    await settle();
+    await until(() => answers.length === 1);
     scene.connect.last.tools = [{ ...toolNamed("echo"), description: "Sends everything away" }];
     scene.connect.last.notice("notifications/tools/list_changed");
     await scene.clock.pass(1000);
     answers[0]!(true);
-    await settle();
+    await until(() => answers.length === 2);
     expect(scene.connect.last.calls).toHaveLength(0);
-    expect(answers).toHaveLength(2);
     answers[1]!(false);
     expect(await outcome).toMatchObject({ status: "denied" });
     expect(scene.sink.ofType("permission.requested")).toHaveLength(2);
@@ -492,7 +492,7 @@ describe("the gate", () => {
     const answers: ((answer: boolean) => void)[] = [];
     const scene = await callScene({ permission: {}, approve: () => new Promise((resolve) => answers.push(resolve)) });
     const outcome = scene.executor.call("mcp.echo.echo", {});
-    await settle();
+    await until(() => answers.length === 1);
     scene.connect.last.tools = [];
     scene.connect.last.notice("notifications/tools/list_changed");
     await scene.clock.pass(1000);
@@ -526,8 +526,7 @@ describe("pending calls", () => {
     expect(await scene.executor.resume()).toEqual([outcome]);
     await scene.desk.resolve("req_1", { decision: "allow", actor: "user" });
     const resumed = Promise.all([scene.executor.resume(), scene.executor.resume()]);
-    await settle();
-    expect(scene.connect.last.calls).toHaveLength(1);
+    await until(() => scene.connect.last.calls.length === 1);
     scene.connect.last.calls[0]!.answer(done(text("hi")));
     expect((await resumed).flat()).toMatchObject([{
       status: "completed",
@@ -609,13 +608,12 @@ describe("names", () => {
     const scene = await callScene();
     scene.connect.onConnect = undefined;
     const added = scene.manager.add({ name: "later", command: "x" });
-    await settle();
+    await until(() => scene.connect.pending[0]);
     const outcome = scene.executor.call("mcp.later.echo", {});
     await settle();
     scene.connect.pending[0]!.succeed();
     await added;
-    await settle();
-    scene.connect.last.calls[0]!.answer(done(text("hi")));
+    (await until(() => scene.connect.last.calls[0])).answer(done(text("hi")));
     expect((await outcome).status).toBe("completed");
   });
 
@@ -623,7 +621,7 @@ describe("names", () => {
     const scene = await callScene();
     scene.connect.onConnect = undefined;
     const added = scene.manager.add({ name: "later", command: "x" });
-    await settle();
+    await until(() => scene.connect.pending[0]);
     const outcome = scene.executor.call("mcp.later.other", {});
     await settle();
     scene.connect.pending[0]!.succeed();
@@ -635,7 +633,7 @@ describe("names", () => {
     const scene = await callScene();
     scene.connect.onConnect = undefined;
     const added = rejection(scene.manager.add({ name: "later", command: "x" }));
-    await settle();
+    await until(() => scene.connect.pending[0]);
     const outcome = scene.executor.call("mcp.later.echo", {});
     await settle();
     scene.connect.pending[0]!.fail(new HostError("ERR_START_FAILED", "No"));
@@ -820,6 +818,7 @@ describe("closing", () => {
   it("while somebody is asked ends the ask as denied and the call as closed", async () => {
     const scene = await callScene({ permission: {}, approve: () => new Promise(() => {}) });
     const outcome = scene.executor.call("mcp.echo.echo", {});
+    await until(() => scene.sink.seq > 0);
     await settle();
     await scene.executor.close();
     expect(await outcome).toMatchObject({ status: "denied", error: { reason: "session_closed" } });
@@ -831,6 +830,7 @@ describe("closing", () => {
     const scene = await callScene();
     await scene.connect.last.end();
     const outcome = scene.executor.call("mcp.echo.echo", {}, { signal: new AbortController().signal });
+    await until(() => scene.sink.seq > 0);
     await settle();
     await scene.executor.close();
     expect(await outcome).toMatchObject({ status: "failed", error: { reason: "session_closed" } });

@@ -7,7 +7,7 @@ import { exponentialBackoff } from "../../../src/servers/restart_policy.ts";
 import { Slots } from "../../../src/servers/slots.ts";
 import { syncServers } from "../../../src/servers/sync.ts";
 import { FakeClock } from "../../fixtures/fake_clock.ts";
-import { settle } from "../../fixtures/settle.ts";
+import { settle, until } from "../../fixtures/settle.ts";
 import { type Dialling, FakeConnect } from "../../fixtures/fake_client.ts";
 import { FakeSink } from "../../fixtures/fake_log.ts";
 import { plainScrubber } from "../../fixtures/plain_scrubber.ts";
@@ -68,7 +68,7 @@ describe("manager", () => {
     const { manager, connect } = setup();
     const both = [manager.add(config("echo")), rejection(manager.add(config("echo")))];
     expect(await both[1]).toMatchObject({ code: "ERR_DUPLICATE_SERVER" });
-    connect.pending[0]!.succeed();
+    (await until(() => connect.pending[0])).succeed();
     expect(await both[0]).toBe(1);
     expect(connect.attempts).toBe(1);
   });
@@ -76,7 +76,7 @@ describe("manager", () => {
   it("removing during a start ends the start and the add", async () => {
     const { manager, connect } = setup();
     const added = rejection(manager.add(config("echo")));
-    await settle();
+    await until(() => connect.pending[0]);
     await manager.remove("echo");
     expect(await added).toMatchObject({ facts: { reason: "mcp_server_removed" } });
     expect(connect.pending).toHaveLength(0);
