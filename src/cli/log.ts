@@ -9,6 +9,7 @@ import { EXIT } from "./exit_codes.ts";
 import type { CommandContext } from "./open_host.ts";
 import { safeJson } from "./safe_text.ts";
 
+/** What `log` is told. */
 export interface LogOptions {
   /** Directory of the log. */
   readonly log: string;
@@ -41,6 +42,7 @@ export async function log(context: CommandContext, options: LogOptions): Promise
   }
 }
 
+/** Which events {@link readStreams} gives, and until when. */
 export interface ReadOptions {
   readonly stream?: string | undefined;
   readonly after: number;

@@ -28,6 +28,7 @@ export interface CommandContext {
   readonly openHost: OpenHost;
 }
 
+/** What every command that starts servers is told. */
 export interface HostOptions {
   /** Path of the configuration file. */
   readonly config: string;

@@ -13,6 +13,7 @@ import type { Printer } from "./printer.ts";
 import { oneLine, plain } from "./safe_text.ts";
 import { serverTable } from "./status.ts";
 
+/** What `serve` is told. */
 export interface ServeOptions extends HostOptions {
   readonly log: string;
   /** Path of a file with calls to make first. */

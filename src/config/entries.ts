@@ -10,6 +10,7 @@ import { type Fault, fault, serverOf } from "./problem.ts";
 /** One server as it stands in the file, named by its key and with its placeholders replaced. Its shape has been checked. */
 export type ConfiguredServer = Readonly<Record<string, unknown>> & { readonly name: string };
 
+/** What is left of `mcpServers`. */
 export interface LoadedServers {
   readonly servers: readonly ConfiguredServer[];
   readonly secrets: readonly KnownSecret[];

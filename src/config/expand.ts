@@ -4,7 +4,7 @@ import { isSecretName, type KnownSecret } from "../kernel/secrets.ts";
 /** Where placeholders get their values from. */
 export interface ExpandSources {
   readonly env: Readonly<Record<string, string>>;
-  /** Reads `${file:path}`. Absent: such a placeholder is `ERR_UNSUPPORTED_HERE`. */
+  /** Reads `${file:path}`; the path comes as it is written. Absent: such a placeholder is `ERR_UNSUPPORTED_HERE`. */
   readonly readFile?: ((path: string) => Promise<string>) | undefined;
   /** Finds `${secret:name}`; `undefined` for a name it does not know. Absent: `ERR_UNSUPPORTED_HERE`. */
   readonly secrets?: ((name: string) => Promise<string | undefined> | string | undefined) | undefined;

@@ -21,7 +21,10 @@ export interface LoadedConfig {
   readonly servers: readonly ConfiguredServer[];
   /** The rules of the gate; absent when the file has none. */
   readonly permission?: PermissionConfig;
-  /** Values that stood behind placeholders. The host has to know them before any server starts. */
+  /**
+   * Values that stood behind placeholders, for `secrets` of `createHost`. Left out are variables that every child has
+   * anyway (`HOME`), and paths under a name that says nothing of secrets.
+   */
   readonly expandedSecrets: readonly KnownSecret[];
   /** What was left out, and why, in the order of the file. */
   readonly problems: readonly ConfigProblem[];
