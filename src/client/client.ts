@@ -56,7 +56,10 @@ export interface Client extends AsyncDisposable {
   readonly isOpen: boolean;
   /** Sends one request and reads one reply. Never rejects: a failure is a reply. */
   request(method: string, params: JsonObject | undefined, options?: RequestOptions): Promise<Reply>;
-  /** `tools/call`. Absent arguments go out as `{}`; `undefined` members are left out. */
+  /**
+   * `tools/call`. Absent arguments go out as `{}`; `undefined` members are left out. Arguments that are no object, such as
+   * the JSON text of one, fail with `ERR_INVALID_ARGUMENTS` and are not sent.
+   */
   callTool(name: string, args: JsonObject | undefined, options?: RequestOptions): Promise<Reply>;
   /** `tools/list`, all pages within the limits. Rejects with what the failing page failed with. */
   listTools(options?: RequestOptions & ListLimits): Promise<ToolList>;

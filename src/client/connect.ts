@@ -4,7 +4,7 @@ import type { JsonObject } from "../kernel/json.ts";
 import type { PeerHandlers } from "../jsonrpc/peer.ts";
 import type { Settled } from "../jsonrpc/pending.ts";
 import { negotiate, type Negotiated } from "../protocol/negotiate.ts";
-import { readCallResult } from "../protocol/results.ts";
+import { asObject, readCallResult } from "../protocol/results.ts";
 import type { Client, ConnectOptions, ListLimits, RequestOptions, ServerFacts, ToolList } from "./client.ts";
 import { listAllTools } from "./list_tools.ts";
 import type { FailedReply, Reply } from "./reply.ts";
@@ -84,7 +84,9 @@ class PeerClient implements Client {
 
   callTool(name: string, args: JsonObject | undefined, options: RequestOptions = {}): Promise<Reply> {
     // Many servers refuse a call without the member, none an empty object.
-    return this.#send("tools/call", { name, arguments: args ?? {} }, options).then((settled) => {
+    const given: unknown = args ?? {};
+    if (asObject(given) === undefined) return Promise.resolve(failed(notAnObject(given), false, false, 0));
+    return this.#send("tools/call", { name, arguments: given }, options).then((settled) => {
       const reply = this.#read("tools/call", settled);
       if (reply.kind !== "done") return reply;
       const result = readCallResult(reply.result);
@@ -146,6 +148,11 @@ class PeerClient implements Client {
         return failed(meaning.error, true, false, resends);
     }
   }
+}
+
+function notAnObject(args: unknown): HostError {
+  const found = Array.isArray(args) ? "an array" : `a ${typeof args}`;
+  return new HostError("ERR_INVALID_ARGUMENTS", `Cannot call a tool: its arguments are ${found}, wanted an object`);
 }
 
 function failed(error: FailedReply["error"], sent: boolean, refused: boolean, resends: number): FailedReply {

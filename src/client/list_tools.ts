@@ -5,6 +5,7 @@ import { readToolPage } from "../protocol/results.ts";
 import type { Client, ListLimits, RequestOptions, ToolList } from "./client.ts";
 
 const METHOD_NOT_FOUND = -32601;
+const MAX_CURSOR_LENGTH = 64 << 10;
 
 /** All pages of `tools/list`: bounded in tools, pages and total time, and proof against a cursor that comes again. */
 export async function listAllTools(
@@ -42,6 +43,10 @@ export async function listAllTools(
     if (malformed.length < maxTools) malformed.push(...read.malformed.slice(0, maxTools - malformed.length));
     cursor = read.nextCursor;
     if (cursor === undefined) return { tools, malformed };
+    if (cursor.length > MAX_CURSOR_LENGTH) {
+      const found = `its cursor has ${cursor.length} characters, at most ${MAX_CURSOR_LENGTH} allowed`;
+      throw new HostError("ERR_TOO_LARGE", `Cannot go on with tools/list: ${found}`);
+    }
     if (seen.has(cursor)) return { tools, malformed, truncated: "repeated_cursor" };
     seen.add(cursor);
   }
