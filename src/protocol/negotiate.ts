@@ -66,8 +66,7 @@ export async function negotiate(options: NegotiateOptions): Promise<Negotiated> 
   try {
     return await attempt.run();
   } catch (error) {
-    await attempt.close();
-    throw attempt.explain(error);
+    throw await attempt.fail(error);
   }
 }
 
@@ -99,13 +98,12 @@ class Attempt {
     return negotiated;
   }
 
-  async close(): Promise<void> {
-    await this.#peer?.close();
-  }
-
-  explain(error: unknown): unknown {
+  /** Ends what there is and gives the error to fail with. */
+  async fail(error: unknown): Promise<unknown> {
     const { dialer, startTimeoutMs, clock } = this.#options;
+    // The stop may take seconds too, but those were not waited for the server's sake.
     const waitedMs = Math.round(clock.monotonic() - this.#startedAt);
+    await this.#peer?.close();
     return startError(error, { dialer, startTimeoutMs, waitedMs, end: this.#end });
   }
 

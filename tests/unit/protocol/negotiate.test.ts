@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { sleep } from "../../../src/kernel/clock.ts";
 import { HostError } from "../../../src/kernel/errors.ts";
 import type { Verdict, VerdictCache } from "../../../src/protocol/negotiate.ts";
 import { LEGACY_VERSIONS } from "../../../src/protocol/versions.ts";
 import type { Dialer, Transport } from "../../../src/transport/transport.ts";
-import { settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
 import {
   answer,
   attempt,
@@ -214,6 +215,25 @@ describe("negotiation on a pipe", () => {
     });
     const running = await attempted(server.dialer);
     expect(running.error).toMatchObject({ code: "ERR_START_FAILED", facts: { exitCode: 5 } });
+  });
+
+  test("the time waited is that for the server, not that of its stop", async () => {
+    const server = new ScriptedServer({});
+    const clock = new FakeClock();
+    const slow: Dialer = {
+      ...server.dialer,
+      async dial(profile, handlers, signal) {
+        const transport = await server.dialer.dial(profile, handlers, signal);
+        return {
+          send: (message) => transport.send(message),
+          abandon: (id) => transport.abandon(id),
+          close: () => sleep(clock, 5000).then(() => transport.close()),
+        };
+      },
+    };
+    const running = attempt(slow, { clock, startTimeoutMs: 1000 });
+    await clock.advance(6250);
+    expect(running.error).toMatchObject({ code: "ERR_START_TIMEOUT", facts: { waitedMs: 1000 } });
   });
 
   test("silence for ever ends at the start timeout, told with the time waited", async () => {
