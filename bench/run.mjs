@@ -67,7 +67,8 @@ try {
 }
 console.log(`
 Not shown: the server's share, memory, latency under foreign load, large results, SSE answers, connection set-up, a network.
-The servers do next to nothing and run on the other core; absolute numbers belong to this machine.`);
+The servers do next to nothing and run on the other core; absolute numbers belong to this machine. Only ours and gate start servers
+in a session of their own; on a busy Linux that delays answers (compare with --contestants=raw,raw_detached,ours).`);
 
 /**
  * Contestants are compiled once for all runtimes: loaders that translate on the fly wrap functions in helpers, and what

@@ -11,7 +11,12 @@ interface Answer {
 }
 
 export function open(target: Target): Promise<Caller> {
-  return target.transport === "stdio" ? openPipe(target) : openWeb(target);
+  return openRaw(target, false);
+}
+
+/** `detached`: the server leads a session of its own. */
+export function openRaw(target: Target, detached: boolean): Promise<Caller> {
+  return target.transport === "stdio" ? openPipe(target, detached) : openWeb(target);
 }
 
 const META = {
@@ -33,8 +38,8 @@ function echoRequest(id: number, message: string, era: Target["era"]): string {
 const INITIALIZE = { protocolVersion: LEGACY_VERSION, capabilities: {}, clientInfo: CLIENT_INFO };
 const INITIALIZED = `{"jsonrpc":"2.0","method":"notifications/initialized"}`;
 
-async function openPipe({ era, script }: Target): Promise<Caller> {
-  const child = spawn("node", [script], { stdio: ["pipe", "pipe", "ignore"] });
+async function openPipe({ era, script }: Target, detached: boolean): Promise<Caller> {
+  const child = spawn("node", [script], { stdio: ["pipe", "pipe", "ignore"], detached });
   const pending = new Map<number, (answer: Answer) => void>();
   let nextId = 1;
   let partial = "";
