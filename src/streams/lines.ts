@@ -108,9 +108,9 @@ export class LineSplitter {
         this.#fail(end - from);
         return pause;
       }
-      if (end > from) {
-        pause = merge(pause, this.#handlers.onLine(this.#decoder.decode(block.subarray(from, end)), end - from));
-      }
+      // A byte order mark alone decodes to nothing.
+      const text = this.#decoder.decode(block.subarray(from, end));
+      if (text !== "") pause = merge(pause, this.#handlers.onLine(text, end - from));
       from = to + 1;
     }
     return pause;

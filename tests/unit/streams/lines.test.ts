@@ -62,6 +62,10 @@ describe("line splitter", () => {
     }
   });
 
+  test("takes a line of nothing but a byte order mark as blank", () => {
+    expect(cut([Uint8Array.of(0xef, 0xbb, 0xbf, 0x0d, 0x0a, 0x61, 0x0a)]).lines).toEqual(["a"]);
+  });
+
   test("gives U+FFFD for what is not UTF-8 and goes on", () => {
     const bytes = Uint8Array.of(0xff, 0x61, 0xc3, 0x28, 0x0a, 0x62, 0x0a);
     expect(cut([bytes]).lines).toEqual(["\uFFFDa\uFFFD(", "b"]);
