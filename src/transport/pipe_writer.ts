@@ -1,8 +1,8 @@
 import type { Outgoing } from "./transport.ts";
 
 /**
- * Writes messages to a pipe: at once while it is free; while a write is under way, what comes meanwhile is joined and
- * leaves as one. Saves a system call a message when many are in flight, and costs nothing when one is.
+ * Writes messages to a pipe: at once while it is free; while a write is under way, and for the rest of the turn in which
+ * it was made, what comes meanwhile is joined and leaves as one. Saves a system call a message when many are in flight, and costs nothing when one is.
  */
 export class PipeWriter {
   readonly #write: (text: string) => void | Promise<void>;
@@ -47,16 +47,18 @@ export class PipeWriter {
   }
 
   #begin(text: string): void {
-    const wait = this.#write(text);
-    if (wait === undefined) return;
-    const next = (): void => {
-      this.#flushed = undefined;
-      if (this.#queue === "" || this.#closed) return;
-      const queued = this.#queue;
-      this.#queue = "";
-      this.#queuedIds = [];
-      this.#begin(queued);
-    };
-    this.#flushed = wait.then(next, next);
+    // A pipe that took the text at once stays busy for this turn: what else it brings leaves together.
+    this.#flushed = (this.#write(text) ?? TAKEN).then(this.#next, this.#next);
   }
+
+  readonly #next = (): void => {
+    this.#flushed = undefined;
+    if (this.#queue === "" || this.#closed) return;
+    const queued = this.#queue;
+    this.#queue = "";
+    this.#queuedIds = [];
+    this.#begin(queued);
+  };
 }
+
+const TAKEN: Promise<void> = Promise.resolve();

@@ -27,12 +27,17 @@ async function isOver(promise: Promise<void> | undefined): Promise<boolean> {
 }
 
 describe("pipe writer", () => {
-  test("writes at once to a pipe that takes at once, one message a line", () => {
+  test("writes at once to a pipe that takes at once, and joins what the same turn still brings", async () => {
     const writes: string[] = [];
     const writer = new PipeWriter((text) => void writes.push(text), 1000);
-    for (const text of ["a", "b"]) expect(writer.send(message(text, 1))).toBe(true);
-    expect(writes).toEqual(["a\n", "b\n"]);
+    for (const text of ["a", "b", "c"]) expect(writer.send(message(text, 1))).toBe(true);
+    expect(writes).toEqual(["a\n"]);
+    await writer.flushed;
+    expect(writes).toEqual(["a\n", "b\nc\n"]);
+    await writer.flushed;
     expect(writer.flushed).toBeUndefined();
+    writer.send(message("d", 2));
+    expect(writes.at(-1)).toBe("d\n");
   });
 
   test("joins what comes while a write is under way, in order", async () => {

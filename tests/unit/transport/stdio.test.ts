@@ -245,7 +245,8 @@ describe("close over stdio", () => {
 describe("send over stdio", () => {
   test("tells of a notification when it has left, and costs a request nothing", async () => {
     const { child, transport } = await open();
-    expect(transport.send({ text: "n", method: "n" })).toBeUndefined();
+    await transport.send({ text: "n", method: "n" });
+    expect(child.written.at(-1)).toBe("n\n");
     child.waiting = [];
     expect(transport.send(call(1))).toBeUndefined();
     let left = false;
