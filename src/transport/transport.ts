@@ -30,7 +30,10 @@ export interface Dialer {
   readonly kind: "pipe" | "web";
   /** `stdio`, `http` or `memory`, for events. */
   readonly name: string;
-  /** What an era verdict is remembered under: the endpoint or the command, never a secret. */
+  /**
+   * What an era verdict is remembered under: the endpoint, or the command with its arguments. It may hold whatever the
+   * configuration holds there: keep it in memory, or store a hash of it.
+   */
   readonly key: string;
   dial(profile: WireProfile, handlers: TransportHandlers, signal?: AbortSignal): Promise<Transport>;
 }
