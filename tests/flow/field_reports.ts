@@ -150,9 +150,17 @@ export function markedProcesses(): string[] {
   });
 }
 
-/** By how much the peak of this process's memory grows while `run` runs, in MiB. */
+/** By how much this process's memory grows at most while `run` runs, in MiB. */
 export async function peakGrowthMiB(run: () => Promise<unknown>): Promise<number> {
-  const before = process.resourceUsage().maxRSS;
-  await run();
-  return (process.resourceUsage().maxRSS - before) / 1024;
+  const before = process.memoryUsage.rss();
+  let peak = before;
+  const look = (): void => void (peak = Math.max(peak, process.memoryUsage.rss()));
+  const timer = setInterval(look, 2);
+  try {
+    await run();
+  } finally {
+    clearInterval(timer);
+    look();
+  }
+  return (peak - before) / (1 << 20);
 }

@@ -74,7 +74,7 @@ describe("FR-03 longest line", () => {
 
 describe("FR-04 endless line", () => {
   test("FR-04 what was complete before it is delivered, then the session fails with the limit, in bounded memory (A-12)", async () => {
-    const server = stdio(["--on=tools/call", "--from=2", "--endless-line=32"]);
+    const server = stdio(["--on=tools/call", "--from=2", "--endless-line=128"]);
     const other = stdio([]);
     const client = await server.connect();
     const bystander = await other.connect();
