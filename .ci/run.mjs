@@ -70,7 +70,7 @@ console.log(`\n${table(rows)}\n\n${closingLine(rows)}`);
 process.exitCode = total(rows).failed === 0 ? 0 : 1;
 
 function emptyRow(name) {
-  return { name, version: "", passed: 0, failed: 0, skipped: [], seconds: 0, note: "" };
+  return { name, version: "", passed: 0, failed: 0, failures: [], skipped: [], seconds: 0, note: "" };
 }
 
 async function runStep({ name, command, limitMs, cwd = ".", reports }) {
@@ -93,9 +93,10 @@ async function runStep({ name, command, limitMs, cwd = ".", reports }) {
 /** What a step has to say for itself. One that failed, or that should have reported and did not, has a failure. */
 function count(code, name) {
   const note = code === 0 ? "" : `ended with ${code}`;
-  if (name === undefined) return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: [], note };
+  if (name === undefined) return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, note };
   const found = existsSync(report(name)) ? JSON.parse(readFileSync(report(name), "utf8")) : [];
   const { passed, failed } = total(found);
   const quiet = failed === 0 && (code !== 0 || passed === 0);
-  return { passed, failed: quiet ? 1 : failed, skipped: found.flatMap(({ skipped }) => skipped), note };
+  const names = (list) => found.flatMap((row) => row[list].map((test) => `${row.name}: ${test}`));
+  return { passed, failed: quiet ? 1 : failed, failures: names("failures"), skipped: names("skipped"), note };
 }

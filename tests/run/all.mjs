@@ -32,6 +32,7 @@ async function runSuite({ name, program, before, args, version = program }) {
       version: "missing",
       passed: 0,
       failed: 1,
+      failures: [],
       skipped: [],
       seconds: 0,
       note: `${version} does not start`,

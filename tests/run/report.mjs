@@ -7,24 +7,22 @@
 export function readVitest(report, exitCode) {
   const files = report?.testResults ?? [];
   const cases = files.flatMap(({ assertionResults }) => assertionResults);
-  const passed = cases.filter(({ status }) => status === "passed").length;
-  const skipped = cases.filter(({ status }) => status !== "passed" && status !== "failed").map(({ fullName }) =>
-    fullName
-  );
+  const named = (...statuses) =>
+    cases.filter(({ status }) => statuses.includes(status)).map(({ fullName }) => fullName);
+  const passed = named("passed").length;
+  const skipped = named("skipped", "pending", "todo", "disabled");
   const unloaded = files.filter(({ status, assertionResults }) =>
     status === "failed" && !assertionResults.some((result) => result.status === "failed")
   );
+  const failures = [...named("failed"), ...unloaded.map(({ name }) => name)];
   let failed = cases.length - passed - skipped.length + unloaded.length;
   let note = unloaded.length === 0 ? "" : `${unloaded.length} files did not load or end`;
   if (failed === 0 && exitCode !== 0) [failed, note] = [1, `runner ended with ${exitCode ?? "no exit code"}`];
   if (failed === 0 && passed === 0) [failed, note] = [1, "ran no test"];
-  return { passed, failed, skipped, note };
+  return { passed, failed, failures, skipped, note };
 }
 
-/**
- * @param {readonly Row[]} rows
- * @returns {{ passed: number, failed: number }}
- */
+/** What all rows together passed and failed. */
 export function total(rows) {
   return {
     passed: rows.reduce((sum, { passed }) => sum + passed, 0),
@@ -32,9 +30,7 @@ export function total(rows) {
   };
 }
 
-/**
- * The table that ends a run: a line a row, the sum, and the names of what was skipped.
- */
+/** The table that ends a run: a line a row, the sum, and the names of what was skipped or failed. */
 export function table(rows) {
   const width = (read) => Math.max(...rows.map((row) => read(row).length));
   const names = width(({ name }) => name);
@@ -51,14 +47,19 @@ export function table(rows) {
       note,
     ].join("  ").trimEnd()
   );
-  const skips = rows.flatMap(({ name, skipped }) => skipped.map((test) => `skipped on ${name}: ${test}`));
-  const more = skips.length > 20 ? [`... and ${skips.length - 20} more skipped`] : [];
-  return [...lines, ...skips.slice(0, 20), ...more].join("\n");
+  return [
+    ...lines,
+    ...shortened(rows.flatMap(({ name, skipped }) => skipped.map((test) => `skipped on ${name}: ${test}`))),
+    ...shortened(rows.flatMap(({ name, failures }) => failures.map((test) => `FAILED on ${name}: ${test}`))),
+  ].join("\n");
 }
 
-/**
- * The line that closes a run.
- */
+/** The first 20, and how many more there are. */
+function shortened(list) {
+  return list.length > 20 ? [...list.slice(0, 20), `... and ${list.length - 20} more`] : list;
+}
+
+/** The line that closes a run. */
 export function closingLine(rows) {
   const { passed, failed } = total(rows);
   return `${passed} passed, ${failed} failed`;

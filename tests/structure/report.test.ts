@@ -6,7 +6,8 @@ interface Case {
   readonly fullName: string;
 }
 
-const file = (status: string, ...statuses: string[]): { status: string; assertionResults: Case[] } => ({
+const file = (status: string, ...statuses: string[]): { name: string; status: string; assertionResults: Case[] } => ({
+  name: "file.test.ts",
   status,
   assertionResults: statuses.map((each) => ({ status: each, fullName: `test that is ${each}` })),
 });
@@ -19,6 +20,7 @@ describe("report", () => {
     expect(readVitest(report, 1)).toEqual({
       passed: 3,
       failed: 1,
+      failures: ["test that is failed"],
       skipped: ["test that is skipped", "test that is todo"],
       note: "",
     });
@@ -47,13 +49,22 @@ describe("report", () => {
 
   it("table shows each row and names what was skipped", () => {
     const rows = [
-      { name: "Node", version: "v20.0.0", passed: 12, failed: 0, skipped: [], seconds: 1.25, note: "" },
-      { name: "workerd", version: "missing", passed: 0, failed: 1, skipped: ["a"], seconds: 0, note: "does not start" },
+      { name: "Node", version: "v20.0.0", passed: 12, failed: 0, failures: [], skipped: [], seconds: 1.25, note: "" },
+      {
+        name: "workerd",
+        version: "missing",
+        passed: 0,
+        failed: 1,
+        failures: ["b"],
+        skipped: ["a"],
+        seconds: 0,
+        note: "does not start",
+      },
     ];
     const lines = table(rows).split("\n");
     expect(lines[0]).toMatch(/^Node +v20\.0\.0 +12 passed +0 failed +0 skipped +1\.3 s$/);
     expect(lines[1]).toMatch(/^workerd +missing +0 passed +1 failed +1 skipped +0\.0 s +does not start$/);
-    expect(lines[2]).toBe("skipped on workerd: a");
+    expect(lines.slice(2)).toEqual(["skipped on workerd: a", "FAILED on workerd: b"]);
     expect(total(rows)).toEqual({ passed: 12, failed: 1 });
     expect(closingLine(rows)).toBe("12 passed, 1 failed");
   });
