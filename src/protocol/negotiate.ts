@@ -279,7 +279,7 @@ class Attempt {
   async #bounded<T>(promise: Promise<T>): Promise<T> {
     const { clock, signal } = this.#options;
     const boxed = promise.then((value) => ({ value }));
-    const found = await untilAborted(atMost(clock, this.#remaining(), boxed), "Start of a conversation", signal);
+    const found = await atMost(clock, this.#remaining(), untilAborted(boxed, "Start of a conversation", signal));
     if (found === undefined) throw new HostError("ERR_TIMEOUT", "Start of a conversation timed out");
     return found.value;
   }

@@ -381,6 +381,54 @@ describe("server that does not start", () => {
   });
 });
 
+describe("answer that cannot be read", () => {
+  test("nested 100,000 levels deep fails its call, and only that (A-29)", async () => {
+    const server = stdio([]);
+    const client = await server.connect();
+    expect(await client.callTool("deep", { depth: 100_000 })).toMatchObject({
+      kind: "failed",
+      sent: true,
+      error: { code: "ERR_FRAME_TOO_LARGE", facts: { malformed: "too_deep" } },
+    });
+    await echoes(client);
+  });
+
+  test("with prototype keys changes no prototype (A-30)", async () => {
+    const result =
+      '{"resultType":"complete","content":[],"__proto__":{"polluted":1},"structuredContent":{"\\u005f_proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}}';
+    const client = await stdio(["--on=tools/call", `--result=${result}`]).connect();
+    const reply = await client.callTool("echo", {});
+    expect(reply).toMatchObject({ kind: "done" });
+    const copy = Object.assign(
+      {},
+      reply.kind === "done" ? reply.result : undefined,
+      reply.kind === "done" ? reply.result["structuredContent"] : undefined,
+    );
+    expect([({} as { polluted?: unknown }).polluted, (copy as { polluted?: unknown }).polluted]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test("in an array, where the revision has none, fails its call at once (A-20)", async () => {
+    const server = stdio(["--era=legacy", "--on=tools/call", "--times=1", "--batch"]);
+    const client = await server.connect();
+    expect(await client.callTool("echo", {})).toMatchObject({
+      kind: "failed",
+      sent: true,
+      error: { code: "ERR_PROTOCOL", facts: { malformed: "batch" } },
+    });
+    expect(server.warnings).toEqual([["unexpected_batch", "batch"]]);
+    await echoes(client);
+  });
+
+  test("in an array is taken where the revision has them", async () => {
+    const server = stdio(["--era=legacy", "--version=2025-03-26", "--on=tools/call", "--batch"]);
+    await echoes(await server.connect());
+    expect(server.warnings).toEqual([]);
+  });
+});
+
 describe("server that asks", () => {
   test("under our ids, unasked, disturbs nothing (A-19)", async () => {
     const server = stdio([

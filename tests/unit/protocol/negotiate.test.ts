@@ -282,12 +282,11 @@ describe("dial that does not come to an end", () => {
     controller.abort();
     await settle();
     expect(running.error).toMatchObject({ code: "ERR_CANCELLED" });
+    expect(running.clock.timers).toBe(0);
     const transport = late();
     connect(transport);
     await settle();
     expect(transport.closes).toBe(1);
-    await running.clock.advance(60_000);
-    expect(running.clock.timers).toBe(0);
   });
 
   test("or that fails later harms nobody", async () => {
