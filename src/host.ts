@@ -15,11 +15,21 @@ import { createScrubber } from "./scrub/known_values.ts";
 import { dialServer } from "./servers/dial.ts";
 import type { ManagerContext } from "./servers/manager.ts";
 import { exponentialBackoff } from "./servers/restart_policy.ts";
+import { credentialsOf, type UrlCredentials } from "./servers/url_credentials.ts";
 import { Slots } from "./servers/slots.ts";
 import { memoryVerdicts } from "./servers/verdicts.ts";
 import { memoryKeyValue } from "./store/memory_kv.ts";
 
 const MAX_PARALLEL_STARTS = 16;
+/** What a connection URL carries: `postgres://user:password@host/`. */
+function urlCredentials(text: string): UrlCredentials | undefined {
+  try {
+    return credentialsOf(new URL(text));
+  } catch {
+    return undefined; // no URL after all
+  }
+}
+
 /** Variables that name a place, whatever else their names say. */
 const PLACE_NAME = /_(?:SOCK|FILE|PATH|DIR|HOME)$/i;
 
@@ -48,6 +58,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
   for (const { label, value } of options.secrets ?? []) secrets.add(label, value);
   for (const [name, value] of Object.entries(runtime.environment())) {
     if (isSecretName(name) && !PLACE_NAME.test(name)) secrets.add(`env.${name}`, value);
+    const credentials = /^[a-z][a-z0-9+.-]*:\/\/[^/@\s]*@/i.test(value) ? urlCredentials(value) : undefined;
+    if (credentials !== undefined) {
+      secrets.add(`env.${name}`, credentials.password);
+      secrets.add(`env.${name}`, credentials.basic);
+    }
   }
   const known = createScrubber(secrets);
   const scrubber = chainScrubbers(known, ...(options.scrubbers ?? []));

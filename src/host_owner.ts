@@ -284,9 +284,14 @@ export class Host implements AsyncDisposable {
     const { gate, desk, sink, log, managing: { onError } } = this.#parts;
     await Promise.all([...this.#sessions.values()].map((session) => session.close()));
     await Promise.all([this.#global, ...this.#managers].map((manager) => manager.close()));
-    gate.close();
-    desk.close();
     // Each part is let go of, whatever the one before it made of its end.
+    for (const part of [gate, desk]) {
+      try {
+        part.close();
+      } catch (error) {
+        onError(error);
+      }
+    }
     await sink.close({ type: "host.closed", payload: { reason: "closed" } }).catch(onError);
     await log.close().catch(onError);
     await this.#artifacts.close().catch(onError);

@@ -102,7 +102,12 @@ export class Executor {
   async #close(): Promise<void> {
     const { gate, session } = this.#options;
     const idle = new Promise<void>((resolve) => this.#onIdle = resolve);
-    gate.endSession(session);
+    try {
+      gate.endSession(session);
+    } catch (error) {
+      // A gate that fails must not keep calls and servers from ending.
+      this.#options.onError(error);
+    }
     this.#signals.end(new HostError("ERR_SESSION_CLOSED", `Session "${session}" was closed`));
     this.#waiting.clear();
     if (this.#running > 0) await idle;

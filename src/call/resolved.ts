@@ -87,7 +87,7 @@ async function endUnresolved(
     case "gone": {
       const { server, state, reason, entry } = resolution;
       if (entry !== undefined) call.tool = entry.qualified;
-      const fault = faultOf(refusalOf(server.name, state), context.scrubber);
+      const fault = faultOf(refusalOf(server.name, state, undefined, server.status().error), context.scrubber);
       return await call.end(
         [toolFailed(call, reason, "not_sent", fault)],
         false,

@@ -78,6 +78,6 @@ export interface TransportEnd {
   readonly error?: HostError;
   readonly exitCode?: number;
   readonly signal?: string;
-  /** The last of standard error, at most 4 KiB, unredacted: scrub before showing. */
+  /** The last of standard error, at most 16 KiB, unredacted: scrub before showing, and cut afterwards. */
   readonly stderrTail?: string;
 }

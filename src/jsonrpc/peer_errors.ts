@@ -2,6 +2,9 @@ import { HostError } from "../kernel/errors.ts";
 import { isUnread, type MalformedReason } from "./message.ts";
 import type { PendingRequest } from "./pending.ts";
 
+/** Far more than is shown: whoever shows it scrubs first and cuts then. */
+const MAX_REASON = 16 << 10;
+
 /** The error of everything that a connection of ours was closed over. */
 export function closedHere(): HostError {
   return new HostError("ERR_CLOSED", "Connection was closed by this side");
@@ -17,12 +20,12 @@ export function notJson(method: string, cause: unknown): HostError {
 
 export function timedOut({ method, timeoutMs, deadline, hardDeadline }: PendingRequest): HostError {
   const total = deadline >= hardDeadline;
-  const found = total ? "its total time ran out" : `no answer and no progress within ${timeoutMs} ms`;
+  const found = total ? "its total time ran out" : `no answer and no progress within ${Math.round(timeoutMs)} ms`;
   return new HostError("ERR_TIMEOUT", `Request ${method} timed out: ${found}`, { facts: { method, timeoutMs, total } });
 }
 
 export function cancelledByServer(reason: unknown): HostError {
-  const why = typeof reason === "string" ? `: ${reason.slice(0, 200)}` : "";
+  const why = typeof reason === "string" ? `: ${reason.slice(0, MAX_REASON)}` : "";
   return new HostError("ERR_CANCELLED", `Request was cancelled by the server${why}`, { facts: { by: "server" } });
 }
 

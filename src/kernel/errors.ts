@@ -55,7 +55,11 @@ export class HostError extends Error {
   /** Machine-readable particulars of this failure. */
   readonly facts: ErrorFacts;
 
-  constructor(code: ErrorCode, message: string, options: { readonly cause?: unknown; readonly facts?: ErrorFacts } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { readonly cause?: unknown; readonly facts?: ErrorFacts } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.facts = options.facts ?? {};

@@ -34,7 +34,10 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
     }
     if (this.size >= this.#capacity) {
       this.end(
-        new HostError("ERR_TOO_LARGE", `Cannot queue for a slow reader: ${this.size} items wait, at most ${this.#capacity} may`),
+        new HostError(
+          "ERR_TOO_LARGE",
+          `Cannot queue for a slow reader: ${this.size} items wait, at most ${this.#capacity} may`,
+        ),
       );
       return false;
     }

@@ -37,10 +37,16 @@ export class SecretRegistry {
   }
 }
 
-const SECRET_NAME =
-  /(?:^|[_.-])(?:api[_-]?key|apikey|access[_-]?key|auth|authorization|bearer|cookie|credentials?|key|pass|passwd|password|passphrase|pat|private[_-]?key|secret|session|token)s?(?:$|[_.-])/i;
+/** Words that mark a secret wherever they stand in a name. */
+const SECRET_WORD =
+  /password|passwd|passphrase|secret|tokens?(?![a-z])|api[_-]?key|access[_-]?key|private[_-]?key|account[_-]?key|credential|authorization|connection[_-]?string|webhook|(?:admin|db|ftp|mail|my|pg|root|smtp|sql|ssh|user)pass$/i;
+/** Words that do so only by themselves: `AUTH`, but not `AUTHOR`. */
+const SECRET_PART = /(?:^|[_.-])(?:auth|bearer|cookie|dsn|jwt|key|pass|pat|pwd|session)s?(?:$|[_.-])/i;
+/** The working directory and the one before it. */
+const NO_SECRET = /^(?:old)?pwd$/i;
 
-/** True for names of variables, headers and members that usually hold a secret: `GITHUB_TOKEN`, `x-api-key`. */
+/** True for names of variables, headers and members that usually hold a secret: `GITHUB_TOKEN`, `x-api-key`, `PGPASSWORD`. */
 export function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(name.replace(/([a-z0-9])([A-Z])/g, "$1_$2"));
+  if (NO_SECRET.test(name)) return false;
+  return SECRET_WORD.test(name) || SECRET_PART.test(name.replace(/([a-z0-9])([A-Z])/g, "$1_$2"));
 }

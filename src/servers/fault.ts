@@ -29,8 +29,18 @@ export function startError(name: string, error: unknown, scrubber: Scrubber): Ho
 
 /** Scrubs first, so that a cut never leaves half a secret, then keeps at most `maxLength` characters of the head. */
 export function scrubbedExcerpt(text: string, scrubber: Scrubber, maxLength: number = MAX_TEXT): string {
-  // What is far behind the cut need not be scrubbed: only a secret that reaches over it matters.
-  return headOf(scrubber.text(text.length > 16 * maxLength ? text.slice(0, 16 * maxLength) : text), maxLength);
+  const enough = 16 * maxLength;
+  // What is far behind the cut need not be scrubbed. A scrub that is not told of an end keeps back what may be the
+  // beginning of a secret, so that the rest of one never stands where markers have shortened the text.
+  return headOf(text.length > enough ? scrubber.stream().push(text.slice(0, enough)) : scrubber.text(text), maxLength);
+}
+
+/** Scrubs first, then keeps the last `maxLength` UTF-16 units, from a whole line on where there is one. */
+export function scrubbedTail(text: string, scrubber: Scrubber, maxLength: number): string {
+  const clean = scrubber.text(text);
+  if (clean.length <= maxLength) return clean;
+  const tail = clean.slice(-maxLength);
+  return tail.slice(tail.indexOf("\n") + 1);
 }
 
 /** The first `maxLength` UTF-16 units, never half a surrogate pair. */

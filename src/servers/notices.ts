@@ -57,7 +57,7 @@ export class Notices {
       payload: {
         server: this.#server,
         level,
-        logger: typeof logger === "string" ? headOf(logger, 256) : undefined,
+        logger: typeof logger === "string" ? scrubbedExcerpt(logger, this.#scrubber, 256) : undefined,
         data: this.#short(data),
         dropped: dropped === 0 ? undefined : dropped,
       },

@@ -4,9 +4,9 @@ import type { ServerState } from "./server.ts";
 
 /**
  * Why a server in this state takes no call. `facts.reason` is a reason of `tool.failed`, `facts.cause` the crash that led
- * to it.
+ * to it; `lastError` is what it last failed with, scrubbed.
  */
-export function refusalOf(name: string, state: ServerState, cause?: EventCursor): HostError {
+export function refusalOf(name: string, state: ServerState, cause?: EventCursor, lastError?: string): HostError {
   const facts = (reason: string): { readonly facts: Record<string, unknown> } => ({
     facts: { server: name, reason, ...(cause === undefined ? {} : { cause }) },
   });
@@ -14,7 +14,7 @@ export function refusalOf(name: string, state: ServerState, cause?: EventCursor)
     case "permanently_failed":
       return new HostError(
         "ERR_SERVER_NOT_CONNECTED",
-        `MCP server given up after repeated crashes: ${name}`,
+        `MCP server given up after repeated crashes: ${name}${lastError === undefined ? "" : `: ${lastError}`}`,
         facts("mcp_server_permanently_failed"),
       );
     case "removed":

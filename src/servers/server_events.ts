@@ -4,12 +4,13 @@ import type { EventInput } from "../events/event.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import type { Crash } from "./crash.ts";
-import { faultOf, headOf, scrubbedExcerpt } from "./fault.ts";
+import { faultOf, headOf, scrubbedExcerpt, scrubbedTail } from "./fault.ts";
 
 // Events of a server's life. Whatever a server says of itself is cut before it enters one.
 
 /** Entries of a list that an event shows; the whole number stands beside it. */
 const MAX_LISTED = 50;
+const MAX_STDERR = 4 << 10;
 const MAX_NAME = 256;
 const MAX_CAPABILITIES = 2048;
 
@@ -48,7 +49,7 @@ export function crashedEvent(server: string, crash: Crash, inFlight: number, scr
       reason,
       exitCode,
       signal,
-      stderrTail: stderrTail === undefined ? undefined : scrubber.text(stderrTail),
+      stderrTail: stderrTail === undefined ? undefined : scrubbedTail(stderrTail, scrubber, MAX_STDERR),
       error: error === undefined ? undefined : faultOf(error, scrubber),
       inFlight,
     },

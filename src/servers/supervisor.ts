@@ -223,7 +223,7 @@ export class Supervisor implements Server, LifeOwner {
   }
 
   #refusal(): Error {
-    return refusalOf(this.name, this.#state, this.#life?.cause);
+    return refusalOf(this.name, this.#state, this.#life?.cause, this.#error);
   }
 
   #begin(once: boolean): Life {

@@ -8,7 +8,8 @@ import type { TransportEnd, TransportHandlers, WireProfile } from "./transport.t
 const MAX_NOISE_LINES = 100;
 /** Members of one batch, in the one revision that has them. */
 export const MAX_BATCH_MEMBERS = 100;
-const EXCERPT_LENGTH = 200;
+/** Far more than is shown: whoever shows it scrubs first and cuts then. */
+const MAX_EXCERPT = 16 << 10;
 
 /**
  * Turns the bytes of a pipe into messages: one message a line. Lines that are no message are skipped and reported; a
@@ -89,7 +90,7 @@ export class PipeReader {
   }
 
   #onNoise(text: string): void {
-    this.#handlers.onWarning("noise", text.slice(0, EXCERPT_LENGTH));
+    this.#handlers.onWarning("noise", text.slice(0, MAX_EXCERPT));
     if (++this.#noise < MAX_NOISE_LINES) return;
     this.#fatal({
       reason: "noise",

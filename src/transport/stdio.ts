@@ -22,7 +22,8 @@ export interface StdioDialerOptions {
 }
 
 const STDERR_RING_BYTES = 64 << 10;
-const STDERR_TAIL_BYTES = 4 << 10;
+/** More than is shown: whoever shows it scrubs first and cuts then, so that no half secret is left at its beginning. */
+const STDERR_TAIL_BYTES = 16 << 10;
 /** Text that may wait for a child that does not read. */
 const MAX_QUEUED = 64 << 20;
 /** How long after the exit what is still in the pipe is waited for; a grandchild may hold the pipe open for ever. */
