@@ -138,6 +138,12 @@ export class FileWriter implements StreamWriter {
     let step: Step = "check";
     try {
       if (!await lock.heldLately()) return this.#refuse(fenced(stream, TAKEN_OVER));
+      if ((await file.size()) > this.#end.offset) {
+        // Somebody else has written behind our last record: a new owner, or one that had lost the stream and did not know
+        // it yet. Nobody was told of what the latter wrote, and ours must not land behind it.
+        if (!await lock.held()) return this.#refuse(fenced(stream, TAKEN_OVER));
+        await file.truncate(this.#end.offset);
+      }
       step = "write";
       await writeAll(file, block.bytes());
       step = "sync";
