@@ -83,6 +83,7 @@ export class AnswerReader {
       return this.#lose(asked, wrongResponse(action, response, "a message, but its body is empty", ""));
     }
     this.#deliver(text, asked.id, true);
+    if (!this.#options.requests.isWaiting(asked.id)) return;
     const found = "found a message that is not its response";
     this.#lose(asked, new HostError("ERR_PROTOCOL", `Cannot use the answer to ${asked.method}: ${found}`));
   }
@@ -101,6 +102,7 @@ export class AnswerReader {
       // After the answer nothing of the stream is wanted any more, not even why it broke.
       if (requests.isWaiting(asked.id)) throw error;
     }
+    if (!requests.isWaiting(asked.id)) return;
     const lost = `Answer to ${asked.method} was lost: its stream ended before the response`;
     this.#lose(asked, new HostError("ERR_CONNECTION_LOST", lost));
   }

@@ -19,7 +19,6 @@ export async function followRedirects(
   init: RequestInit,
 ): Promise<Response> {
   let { url } = target;
-  const { origin } = new URL(url);
   for (let hops = 0;; hops++) {
     const response = await fetch(url, init);
     const { status } = response;
@@ -27,6 +26,7 @@ export async function followRedirects(
       target.url = url;
       return response;
     }
+    const { origin } = new URL(target.url);
     const location = response.headers.get("location");
     dropBody(response);
     const next = location === null ? undefined : parse(location, url);
