@@ -19,6 +19,10 @@ export interface RequestOptions {
   readonly timeoutMs?: number;
   /** Total after which it fails whatever progress it reports. Default 600,000. */
   readonly maxTotalMs?: number;
+  /**
+   * Gets the reports that rise, at most 200 a second for all requests of a connection. What it throws fails its request
+   * with `ERR_CANCELLED` and is kept as `cause`.
+   */
   readonly onProgress?: (progress: Progress) => void;
 }
 
