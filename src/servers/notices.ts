@@ -1,7 +1,7 @@
 import type { EventInput } from "../events/event.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
-import { headOf, scrubbedExcerpt } from "./fault.ts";
+import { scrubbedExcerpt } from "./fault.ts";
 import { warningEvent } from "./server_events.ts";
 
 /** Levels of a server's log messages that are kept, by RFC 5424. */

@@ -17,7 +17,10 @@ export const GOLDEN_URL = "http://golden.test/mcp";
  * One governed conversation with one of the fixture servers, as the bytes of its event log: one JSON text a line, the
  * host's stream first. Only clock and ids are injected; the server is real, and so is the connection.
  */
-export async function goldenChain(runtime: Runtime, transport: NonNullable<ServerConfigInput["transport"]>): Promise<string> {
+export async function goldenChain(
+  runtime: Runtime,
+  transport: NonNullable<ServerConfigInput["transport"]>,
+): Promise<string> {
   const host = await createHost({
     runtime,
     clock: stillClock,
