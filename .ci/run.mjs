@@ -16,7 +16,12 @@ const minutes = (count) => count * 60_000;
 const budgetMs = minutes(43);
 
 const cases = resolve(root, "..", "shared");
-const env = { CI: "true", NO_COLOR: "1", ...(existsSync(cases) ? { PORTCULLIS_CASES: cases } : {}) };
+const env = {
+  CI: "true",
+  NO_COLOR: "1",
+  PORTCULLIS_SERVERS: "required",
+  ...(existsSync(cases) ? { PORTCULLIS_CASES: cases } : {}),
+};
 
 /** In order. A step is one test, unless it leaves a report behind: rows as tests/run/report.d.mts has them. */
 const steps = [
