@@ -4,19 +4,27 @@ import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { ensureInstalled } from "./setup.mjs";
 
-/** Runs `portcullis` with these arguments in this process, and sets the exit code. */
+/**
+ * Runs `portcullis` with these arguments in this process, and sets the exit code. Ctrl-C is heard from before the example
+ * server starts until it has ended.
+ */
 export async function runPortcullis(args) {
   await ensureInstalled();
+  const { register } = await import("tsx/esm/api");
+  register();
+  const { listenForInterruption, runCli } = await import("../runtimes/node/cli.ts");
   const { startEverythingHttp } = await import("./everything_http.mjs");
-  const server = await wantsEverything(args) ? await startEverythingHttp() : undefined;
+  const interruption = listenForInterruption();
+  let server;
   try {
-    if (server !== undefined) process.env.EVERYTHING_URL = server.url;
-    const { register } = await import("tsx/esm/api");
-    register();
-    const { runCli } = await import("../runtimes/node/cli.ts");
-    process.exitCode = await runCli(args);
+    if (await wantsEverything(args)) {
+      server = await startEverythingHttp();
+      process.env.EVERYTHING_URL = server.url;
+    }
+    process.exitCode = await runCli(args, undefined, interruption);
   } finally {
     await server?.close();
+    interruption.end();
   }
 }
 

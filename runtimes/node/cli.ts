@@ -7,30 +7,55 @@ import type { Runtime } from "../../src/kernel/runtime.ts";
 import { nodeRuntime } from "./runtime.ts";
 
 /** npm hands on a Ctrl-C that the terminal has already given to the whole group; within this time it is the same one. */
-const SAME_SIGNAL_MS = 250;
+const SAME_SIGNAL_MS = 500;
+
+/** Whether this process was asked to end. */
+export interface Interruption {
+  /** Fires at the first Ctrl-C or SIGTERM, and when the reader of the output has gone. */
+  readonly signal: AbortSignal;
+  /** As a Ctrl-C that came as a key. */
+  interrupt(): void;
+  /** Stops listening. */
+  end(): void;
+}
+
+/** Listens for Ctrl-C and SIGTERM: the first asks this process to end, the second ends it at once with 130. */
+export function listenForInterruption(): Interruption {
+  const controller = new AbortController();
+  let firstAt: number | undefined;
+  const interrupt = (): void => {
+    const now = performance.now();
+    firstAt ??= now;
+    if (now - firstAt > SAME_SIGNAL_MS) process.exit(130);
+    controller.abort();
+  };
+  const onLost = (): void => controller.abort();
+  process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
+  // Without a listener the loss of a reader would be an uncaught error, also of what is written after `end`.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", onLost);
+  return {
+    signal: controller.signal,
+    interrupt,
+    end: () => void process.off("SIGINT", interrupt).off("SIGTERM", interrupt),
+  };
+}
 
 /**
- * Runs the command line in this process and resolves to its exit code. The first Ctrl-C, SIGTERM, or loss of the
- * reader asks it to end; the second Ctrl-C or SIGTERM ends the process at once.
+ * Runs the command line in this process and resolves to its exit code. It listens for interruptions itself unless it is
+ * given one; whoever gives it ends it.
  */
-export async function runCli(args: readonly string[], runtime: Runtime = nodeRuntime()): Promise<number> {
-  const interruption = new AbortController();
-  let firstSignalAt: number | undefined;
-  const onSignal = (): void => {
-    const now = performance.now();
-    firstSignalAt ??= now;
-    if (now - firstSignalAt > SAME_SIGNAL_MS) process.exit(130);
-    interruption.abort();
-  };
+export async function runCli(
+  args: readonly string[],
+  runtime: Runtime = nodeRuntime(),
+  given?: Interruption,
+): Promise<number> {
+  const interruption = given ?? listenForInterruption();
   // A question takes Ctrl-C as a key.
   const choose: Choose = async (question, choices, signal) => {
     const answer = await chooseOnTerminal(question, choices, signal);
-    if (answer === undefined && !signal.aborted) onSignal();
+    if (answer === undefined && !signal.aborted) interruption.interrupt();
     return answer;
   };
-  const onLost = (): void => interruption.abort();
-  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", onLost);
   try {
     return await runCommandLine({
       runtime,
@@ -41,7 +66,7 @@ export async function runCli(args: readonly string[], runtime: Runtime = nodeRun
       interrupted: interruption.signal,
     });
   } finally {
-    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+    if (given === undefined) interruption.end();
   }
 }
 

@@ -38,5 +38,12 @@ function questionOf({ tool, risk, by, args }: ApprovalRequest): string {
   const cut = text.length > MAX_ARGUMENTS
     ? `${text.slice(0, MAX_ARGUMENTS)}… (${text.length - MAX_ARGUMENTS} more characters)`
     : text;
-  return `Allow ${oneLine(tool)}? It is ${risk}, wanted by ${by}, with ${cut}`;
+  return `Allow ${oneLine(tool)}? Risk: ${risk}. Wanted by: ${WANTED_BY[by]}. Arguments: ${cut}`;
 }
+
+const WANTED_BY: Readonly<Record<ApprovalRequest["by"], string>> = Object.freeze({
+  model: "a model",
+  caller: "this program",
+  gateway: "an agent behind the gateway",
+  user: "you",
+});

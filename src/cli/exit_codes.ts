@@ -10,8 +10,9 @@ export const EXIT: {
 /** The part of `--help` that tells them. */
 export const EXIT_HELP = `
 Exit codes:
-  0  done; also after Ctrl-C in serve and log --follow
-  1  the call failed, or the command could not do its work
-  2  the command line or the configuration is wrong
-  3  the gate denied the call, or nobody was there to approve it
-  4  a server could not be started`;
+  0    done; also after Ctrl-C in serve and log --follow
+  1    the call failed, or the command could not do its work or was interrupted
+  2    the command line or the configuration is wrong
+  3    the gate denied the call, or nobody was there to approve it
+  4    a server could not be started
+  130  a second Ctrl-C ended it at once`;

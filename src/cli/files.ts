@@ -8,15 +8,28 @@ export function filesOf({ runtime }: Terminal): FileSystem {
   return runtime.files;
 }
 
+/** What the codes of systems and runtimes mean to the person who named the file. */
+const FOUND: Readonly<Record<string, string>> = Object.freeze({
+  ENOENT: "no such file",
+  ENOTDIR: "no such file",
+  EISDIR: "it is a directory",
+  EACCES: "reading it is not permitted",
+  EPERM: "reading it is not permitted",
+  NotCapable: "reading it is not permitted",
+});
+
 /** Reads a file that the person named. Throws `ERR_CONFIG` when it cannot be read; `what` says what it was to be. */
 export async function readTextFile(terminal: Terminal, path: string, what: string): Promise<string> {
   try {
     return await filesOf(terminal).readText(path);
   } catch (cause) {
+    const code = causeCode(cause);
     throw new HostError(
       "ERR_CONFIG",
-      `Cannot read ${what} ${path}: found ${causeCode(cause)}, wanted a readable file`,
-      { cause },
+      `Cannot read ${what} "${path}": ${FOUND[code] ?? `the system answered ${code}`}`,
+      {
+        cause,
+      },
     );
   }
 }

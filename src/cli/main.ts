@@ -7,11 +7,12 @@ import { besideFile } from "./files.ts";
 import type { OpenHost } from "./host_port.ts";
 import { log } from "./log.ts";
 import { type CommandContext, Exit } from "./open_host.ts";
-import { Printer } from "./printer.ts";
+import { columnsOf, Printer } from "./printer.ts";
 import { serve } from "./serve.ts";
 import { status } from "./status.ts";
 import type { Terminal } from "./terminal.ts";
 import { tools } from "./tools.ts";
+import { VERSION } from "./version.ts";
 
 /**
  * Runs the command line and resolves to its exit code. Never rejects, prints no stack trace for a mistake of its user,
@@ -60,13 +61,14 @@ function buildProgram(context: CommandContext, end: (exitCode: number) => void):
   const { terminal } = context;
   const program = new Command("portcullis")
     .description("Runs MCP servers behind one gate and one log.")
-    .addHelpText("after", EXIT_HELP)
+    .version(VERSION, "-V, --version", "print the version")
+    .addHelpText("afterAll", EXIT_HELP)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void terminal.out.write(text),
       writeErr: (text) => void terminal.err.write(text),
-      getOutHelpWidth: () => terminal.out.columns ?? 80,
-      getErrHelpWidth: () => terminal.err.columns ?? 80,
+      getOutHelpWidth: () => columnsOf(terminal.out) ?? 80,
+      getErrHelpWidth: () => columnsOf(terminal.err) ?? 80,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     });

@@ -8,6 +8,7 @@ import { EXIT } from "./exit_codes.ts";
 import { besideFile, filesOf, readTextFile } from "./files.ts";
 import type { CliHost, OpenHost, ServerRow } from "./host_port.ts";
 import type { Printer } from "./printer.ts";
+import { headAndTail } from "./safe_text.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Ends a command whose reason has already been printed. */
@@ -80,13 +81,15 @@ export async function withHost(
   try {
     return await run({ host, settled });
   } finally {
+    // A server may take its time to end, and whoever pressed Ctrl-C wants to know that it was heard.
+    if (interrupted.aborted) await printer.notice("\nEnding the servers and the log; Ctrl-C again ends at once");
     await host.close();
   }
 }
 
 async function readConfig(path: string, terminal: Terminal): Promise<LoadedConfig> {
   return await loadConfig({
-    text: await readTextFile(terminal, path, "the configuration"),
+    text: await readTextFile(terminal, path, "config"),
     file: path,
     env: terminal.runtime.environment(),
     readFile: (name) => filesOf(terminal).readText(besideFile(terminal, path, name)),
@@ -103,5 +106,9 @@ function isFailed({ state }: ServerRow): boolean {
 }
 
 function describeFailure({ name, state, error }: ServerRow, config: LoadedConfig): string {
-  return `${config.placeOf(name)}: mcpServers.${name}: ${error ?? `is ${state}, wanted ready`}`;
+  const reason = error === undefined ? `is ${state}, wanted ready` : headAndTail(error, MAX_REASON_LINES);
+  return `${config.placeOf(name)}: mcpServers.${name}: ${reason}`;
 }
+
+/** Lines of a reason that are shown after its first; a server's last words are the ones that tell. */
+const MAX_REASON_LINES = 5;

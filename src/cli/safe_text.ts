@@ -18,6 +18,12 @@ export function oneLine(text: string): string {
   return plain(text).replace(/\s+/g, " ").trim();
 }
 
+/** The first line, then at most the last `lines` others, each indented. Lines without text are left out. */
+export function headAndTail(text: string, lines: number): string {
+  const [head = "", ...others] = plain(text).split("\n").map((line) => line.trimEnd()).filter((line) => line !== "");
+  return [head, ...others.slice(-lines).map((line) => `    ${line}`)].join("\n");
+}
+
 /** JSON whose strings keep every character but show the unsafe ones as escapes. */
 export function safeJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, undefined, indent) ?? "null";

@@ -106,21 +106,21 @@ function indent(text: string): string {
 
 async function readCalls(path: string, { terminal }: CommandContext): Promise<readonly PlannedCall[]> {
   const wanted = 'wanted a list of { "tool", "arguments"?, "note"? }';
-  const text = await readTextFile(terminal, path, "the calls in");
+  const text = await readTextFile(terminal, path, "calls");
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new HostError("ERR_CONFIG", `Cannot read the calls in ${path}: found no JSON, ${wanted}`, { cause });
+    throw new HostError("ERR_CONFIG", `Cannot read calls "${path}": found no JSON, ${wanted}`, { cause });
   }
   if (!Array.isArray(value)) {
-    throw new HostError("ERR_CONFIG", `Cannot read the calls in ${path}: found no list, ${wanted}`);
+    throw new HostError("ERR_CONFIG", `Cannot read calls "${path}": found no list, ${wanted}`);
   }
   return value.map((item: unknown, index) => {
     const { tool, arguments: args = {}, note } = (item ?? {}) as Record<string, unknown>;
     if (typeof tool === "string" && typeof args === "object" && args !== null && !Array.isArray(args)) {
       return { tool, arguments: args as Record<string, unknown>, ...(typeof note === "string" ? { note } : {}) };
     }
-    throw new HostError("ERR_CONFIG", `Cannot read the calls in ${path}: found another shape at [${index}], ${wanted}`);
+    throw new HostError("ERR_CONFIG", `Cannot read calls "${path}": found another shape at [${index}], ${wanted}`);
   });
 }

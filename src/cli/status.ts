@@ -14,22 +14,20 @@ export function status(context: CommandContext, options: HostOptions & { readonl
   });
 }
 
-/** The table of servers: name, state, era, version, tools. */
+/** The table of servers: name, state, era, version, tools; under a server that has failed, why. */
 export function serverTable(servers: readonly ServerRow[], printer: Printer): string {
   if (servers.length === 0) return "No servers are configured.";
-  const { colours } = printer;
-  const rows = servers.map((server) => [
-    oneLine(server.name),
-    server.state,
-    server.era ?? "-",
-    oneLine(server.version ?? "-"),
-    String(server.toolCount),
-    oneLine(server.error ?? ""),
+  const { colours, columns } = printer;
+  const rows = servers.map(({ name, state, era, version, toolCount }) => [
+    oneLine(name),
+    state,
+    era ?? "-",
+    oneLine(version ?? "-"),
+    String(toolCount),
   ]);
-  const isError = rows.some((row) => row[5] !== "");
-  const shown = rows.map((row) => (isError ? row : row.slice(0, 5)));
-  return renderTable(["SERVER", "STATE", "ERA", "VERSION", "TOOLS", "ERROR"].slice(0, isError ? 6 : 5), shown, {
-    columns: printer.columns,
+  return renderTable(["SERVER", "STATE", "ERA", "VERSION", "TOOLS"], rows, {
+    columns,
+    below: servers.map(({ error }) => (error === undefined ? undefined : oneLine(error))),
     paint: (cell, column) => {
       if (column === 5) return colours.red(cell);
       if (column !== 1) return cell;

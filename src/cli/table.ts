@@ -2,23 +2,30 @@
 export type Paint = (cell: string, column: number) => string;
 
 const GAP = "  ";
+const INDENT = "    ";
 
 /**
  * Rows as columns of equal width, without lines between them. Cells must be safe to print and on one line. Where a
- * width is given, the last column is cut so that rows fit; the others never are.
+ * width is given, the last column is cut so that rows fit; the others never are. `below` puts a line of its own under the
+ * row of the same index, indented, cut like the last column and coloured as the column after it.
  */
 export function renderTable(
   header: readonly string[],
   rows: readonly (readonly string[])[],
-  options: { readonly columns?: number | undefined; readonly paint?: Paint } = {},
+  options: {
+    readonly columns?: number | undefined;
+    readonly paint?: Paint;
+    readonly below?: readonly (string | undefined)[];
+  } = {},
 ): string {
+  const { columns = Infinity, paint, below = [] } = options;
   const last = header.length - 1;
   const widths = header.map((title, column) =>
     rows.reduce((width, row) => Math.max(width, lengthOf(row[column] ?? "")), lengthOf(title))
   );
   const before = widths.slice(0, last).reduce((sum, width) => sum + width + GAP.length, 0);
-  const room = options.columns === undefined ? Infinity : Math.max(8, options.columns - before);
-  const line = (cells: readonly string[], paint: Paint | undefined): string => {
+  const room = Math.max(8, columns - before);
+  const line = (cells: readonly string[], paint?: Paint): string => {
     const painted = header.map((_, column) => {
       const cell = column === last ? shorten(cells[column] ?? "", room) : cells[column] ?? "";
       const padding = column === last ? "" : " ".repeat(widths[column]! - lengthOf(cell));
@@ -26,7 +33,13 @@ export function renderTable(
     });
     return painted.join(GAP).trimEnd();
   };
-  return [line(header, undefined), ...rows.map((row) => line(row, options.paint))].map((text) => `${text}\n`).join("");
+  const lines = rows.flatMap((row, index) => {
+    const note = below[index];
+    if (note === undefined) return [line(row, paint)];
+    const text = shorten(note, Math.max(8, columns - INDENT.length));
+    return [line(row, paint), INDENT + (paint === undefined ? text : paint(text, header.length))];
+  });
+  return [line(header), ...lines].map((text) => `${text}\n`).join("");
 }
 
 /** At most `room` characters; what is cut is marked. */

@@ -5,7 +5,7 @@ export interface Output {
   /** A promise asks the caller to wait before writing more. Never throws: where nobody reads any more, text is dropped. */
   write(text: string): void | Promise<void>;
   readonly isTerminal: boolean;
-  /** Width in characters; absent where there is none. */
+  /** Width in characters; absent or 0 where it is not known. */
   readonly columns?: number | undefined;
 }
 

@@ -1,9 +1,14 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { EXIT, EXIT_HELP } from "../../../src/cli/exit_codes.ts";
 import { runCommandLine } from "../../../src/cli/main.ts";
 import type { ServerRow } from "../../../src/cli/host_port.ts";
 import { HostError } from "../../../src/kernel/errors.ts";
 import { event, fakeHost, fakeTerminal, run } from "./fakes.ts";
 
+const root = fileURLToPath(new URL("../../..", import.meta.url));
 const config = '{ "mcpServers": { "a": { "command": "node" } } }';
 const files = { "mcp.config.json": config };
 const ready: ServerRow = { name: "a", transport: "stdio", state: "ready", toolCount: 2, era: "modern", version: "v" };
@@ -27,7 +32,49 @@ describe("command line", () => {
       "log",
       "help",
     ]);
-    expect(out).toContain("3  the gate denied the call, or nobody was there to approve it");
+    expect(out).toContain("3    the gate denied the call, or nobody was there to approve it");
+  });
+
+  it.each(["--version", "-V"])("%s prints the version of the package", async (flag) => {
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+    expect(await run([flag])).toMatchObject({ code: 0, out: `${version}\n`, err: "" });
+  });
+
+  it("help of a command tells the exit codes too, and README tells the same", async () => {
+    const told = EXIT_HELP.split("\n").flatMap((line) => {
+      const match = /^ {2}(\d+) +(.*)$/.exec(line);
+      return match === null ? [] : [[match[1]!, match[2]!]];
+    });
+    expect(told.map(([code]) => Number(code))).toEqual([...Object.values(EXIT), 130]);
+    expect((await run(["call", "--help"])).out).toContain(EXIT_HELP);
+    const rows = [...readFileSync(join(root, "README.md"), "utf8").matchAll(/^\| (\d+) +\| (.*?) +\|$/gm)];
+    expect(rows.map((row) => [row[1], row[2]])).toEqual(told);
+  });
+
+  it.each([0, undefined])("a terminal that says it is %s wide is taken to be 80 wide", async (columns) => {
+    const tools = [{ qualified: "mcp.a.b", name: "b", description: "x".repeat(200), inputSchema: {} }];
+    const terminal = { files, isTerminal: true, env: { NO_COLOR: "1" }, ...(columns === undefined ? {} : { columns }) };
+    const { out } = await run(["tools"], terminal, { servers: [ready], tools });
+    expect(Math.max(...out.split("\n").map((line) => line.length))).toBe(80);
+    const help = await run(["--help"], terminal);
+    expect(Math.max(...help.out.split("\n").map((line) => line.length))).toBeGreaterThan(60);
+  });
+
+  it("a reason of several lines is one line in the table, and its last lines stand in the error", async () => {
+    const error = ["it exited with code 1", "one", "two", "three", "", "four", "five", "six"].join("\n");
+    const { out, err } = await run(["status"], { files }, { servers: [{ ...failed, error }] });
+    expect(out).toMatch(/0\n {4}it exited with code 1 one two three four five six\n$/);
+    expect(err).toBe(
+      "error: mcp.config.json:1:19: mcpServers.a: it exited with code 1\n" +
+        ["two", "three", "four", "five", "six"].map((line) => `    ${line}\n`).join(""),
+    );
+  });
+
+  it("an interruption is answered on a terminal before servers have ended", async () => {
+    const terminal = fakeTerminal(["serve"], { files, isTerminal: true, env: { NO_COLOR: "1" } });
+    const host = fakeHost({ ready: () => new Promise(() => terminal.interrupt()) });
+    expect(await runCommandLine(terminal, host.open)).toBe(0);
+    expect(terminal.written.err).toBe("\nEnding the servers and the log; Ctrl-C again ends at once\n");
   });
 
   it.each([
@@ -36,13 +83,13 @@ describe("command line", () => {
     [["tools", "--jsn"], /unknown option '--jsn'\n\(Did you mean --json\?\)/],
     [["call"], /missing required argument 'tool'/],
     [["log", "--after", "x"], /argument 'x' is invalid. Wanted a whole number from 0 up./],
-    [["tools"], /^error: Cannot read the configuration mcp.config.json: found ENOENT, wanted a readable file\n$/],
+    [["tools"], /^error: Cannot read config "mcp.config.json": no such file\n$/],
     [
       ["call", "mcp.a.b", "{x"],
       /^error: Cannot read the arguments: found no JSON, wanted an object such as {"a": 1}\n$/,
     ],
     [["call", "mcp.a.b", "[1]"], /^error: Cannot read the arguments: found other JSON/],
-    [["serve", "--calls", "gone.json"], /^error: Cannot read the calls in gone.json: found ENOENT/],
+    [["serve", "--calls", "gone.json"], /^error: Cannot read calls "gone.json": no such file\n$/],
   ])("mistake %j is explained and exits 2", async (args, message) => {
     const { code, out, err } = await run(args);
     expect([code, out]).toEqual([2, ""]);
@@ -61,7 +108,7 @@ describe("command line", () => {
     const text = '{ "mcpServers": { "a": { "command": "node" }, "b": { "comand": "node" } } }';
     const { code, out, err, seen } = await run(["status"], { files: { "x/c.json": text } }, { servers: [ready] });
     expect(code).toBe(2);
-    expect(err).toContain("Cannot read the configuration mcp.config.json");
+    expect(err).toContain('Cannot read config "mcp.config.json": no such file');
     expect([out, seen.opened]).toEqual(["", []]);
 
     const second = await run(["status", "--config", "x/c.json"], { files: { "x/c.json": text } }, { servers: [ready] });
@@ -90,7 +137,7 @@ describe("command line", () => {
     const { code, out, err, seen } = await run(["status"], { files }, { servers: [failed] });
     expect(code).toBe(4);
     expect(err).toBe("error: mcp.config.json:1:19: mcpServers.a: found no program\n");
-    expect(out).toMatch(/a +permanently_failed +- +- +0 +found no program\n$/);
+    expect(out).toMatch(/a +permanently_failed +- +- +0\n {4}found no program\n$/);
     expect(seen.closed).toBe(1);
   });
 
@@ -213,7 +260,7 @@ describe("call", () => {
     }, { answer: async (_tool, _args, ask) => ({ output: JSON.stringify(await ask()) }) });
     expect(seen.calls[0]![2]).toBe("wait");
     expect(questions).toEqual([
-      'Allow mcp.a.b? It is network, wanted by caller, with {\n  "x": 1\n}',
+      'Allow mcp.a.b? Risk: network. Wanted by: this program. Arguments: {\n  "x": 1\n}',
       "once,session,deny",
     ]);
     expect(out).toBe('{"decision":"allow","scope":"session"}\n');
@@ -295,7 +342,7 @@ describe("serve", () => {
     const { code, err, seen } = await run(["serve", "--calls", "c.json"], { files: { ...files, "c.json": text } });
     expect(code).toBe(2);
     expect(err).toBe(
-      `error: Cannot read the calls in c.json: ${found}, wanted a list of { "tool", "arguments"?, "note"? }\n`,
+      `error: Cannot read calls "c.json": ${found}, wanted a list of { "tool", "arguments"?, "note"? }\n`,
     );
     expect(seen.opened).toEqual([]);
   });

@@ -46,7 +46,7 @@ describe("command line over a real host", () => {
     const { code, out, err } = await run("status");
     expect(code).toBe(2);
     expect(out).toMatch(/^a +ready +legacy +[\d-]+ +\d+/m);
-    expect(out).toMatch(/^gone +permanently_failed +- +- +0 +Cannot start "no-such-program"/m);
+    expect(out).toMatch(/^gone +permanently_failed +- +- +0\n {4}Cannot start "no-such-program"/m);
     expect(err).toContain('mcpServers.typo.comand: unknown key "comand", did you mean "command"');
     expect(err).toMatch(/mcp\.config\.json:1:\d+: mcpServers\.gone: Cannot start "no-such-program"/);
   });

@@ -19,6 +19,12 @@ describe("table", () => {
     );
   });
 
+  it("a line below a row is indented and cut to the width", () => {
+    expect(renderTable(["A", "B"], [["x", "y"], ["z", "w"]], { columns: 16, below: ["why it is as it is"] })).toBe(
+      "A  B\nx  y\n    why it is a…\nz  w\n",
+    );
+  });
+
   it("colours do not count as width", () => {
     const paint = (cell: string) => `\x1b[31m${cell}\x1b[39m`;
     expect(renderTable(["A", "B"], [["xx", "y"]], { paint })).toBe("A   B\n\x1b[31mxx\x1b[39m  \x1b[31my\x1b[39m\n");
