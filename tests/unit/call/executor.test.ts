@@ -243,7 +243,7 @@ describe("a call that gets no usable answer", () => {
     expect(scene.sink.batches[1]).toEqual(["mcp.call.failed", "tool.failed"]);
     const cause = { stream: "host:test", seq: scene.hostSink.ofType("mcp.server.crashed")[0]!.seq };
     expect(scene.sink.events.slice(-2).map((event) => event.cause)).toEqual([cause, cause]);
-    await scene.clock.pass(500);
+    await scene.clock.advance(500);
     expect(scene.hostSink.types.slice(2)).toEqual([
       "mcp.server.crashed",
       "mcp.server.restarting",
@@ -257,7 +257,7 @@ describe("a call that gets no usable answer", () => {
     const { outcome } = await sent(scene);
     void scene.connect.last.end();
     await outcome;
-    await scene.clock.pass(60_000);
+    await scene.clock.advance(60_000);
     expect(scene.connect.clients).toHaveLength(2);
     expect(scene.connect.last.calls).toHaveLength(0);
   });
@@ -271,7 +271,7 @@ describe("a call that gets no usable answer", () => {
     };
     const outcome = scene.executor.call("mcp.echo.echo", {});
     await until(() => scene.sink.ofType("mcp.call.failed").length === 1);
-    await scene.clock.pass(500);
+    await scene.clock.advance(500);
     scene.connect.last.calls[0]!.answer(done(text("hi")));
     expect((await outcome).status).toBe("completed");
     expect(scene.sink.batches).toEqual([
@@ -293,7 +293,7 @@ describe("a call that gets no usable answer", () => {
     scene.connect.onConnect = (dialling) => dialling.succeed().onCall = refuse;
     const outcome = scene.executor.call("mcp.echo.echo", {});
     await until(() => scene.sink.ofType("mcp.call.failed").length === 1);
-    await scene.clock.pass(10_000);
+    await scene.clock.advance(10_000);
     expect(await outcome).toMatchObject({ status: "failed", error: { reason: "mcp_server_unstable" } });
     expect(scene.sink.ofType("mcp.call.started")).toHaveLength(2);
     expect(scene.sink.ofType("mcp.call.failed").map((event) => event.payload["resends"])).toEqual([0, 1]);
@@ -307,7 +307,7 @@ describe("a call that gets no usable answer", () => {
     await until(() => scene.sink.seq === 2);
     await settle();
     expect(scene.sink.batches).toEqual([["permission.requested", "permission.resolved"]]);
-    await scene.clock.pass(500);
+    await scene.clock.advance(500);
     scene.connect.last.calls[0]!.answer(done(text("hi")));
     expect((await outcome).status).toBe("completed");
     expect(scene.sink.batches).toEqual([GOOD.slice(0, 2), GOOD.slice(2), ["mcp.call.completed", "tool.completed"]]);
@@ -320,7 +320,7 @@ describe("a call that gets no usable answer", () => {
     const outcome = scene.executor.call("mcp.echo.echo", {});
     await until(() => scene.sink.seq === 2);
     await settle();
-    await scene.clock.pass(60_000);
+    await scene.clock.advance(60_000);
     expect(await outcome).toMatchObject({ status: "failed", error: { reason: "mcp_server_permanently_failed" } });
     expect(scene.sink.events.at(-1)).toMatchObject({
       type: "tool.failed",
@@ -339,7 +339,7 @@ describe("a call that gets no usable answer", () => {
     const outcome = scene.executor.call("mcp.echo.echo", {}, { timeoutMs: 100 });
     await until(() => scene.sink.seq === 2);
     await settle();
-    await scene.clock.pass(100);
+    await scene.clock.advance(100);
     expect(await outcome).toMatchObject({ status: "failed", error: { code: "ERR_TIMEOUT", reason: "timeout" } });
     expect(scene.sink.types).toEqual([...GOOD.slice(0, 2), "tool.failed"]);
   });
@@ -475,7 +475,7 @@ describe("the gate", () => {
     await until(() => answers.length === 1);
     scene.connect.last.tools = [{ ...toolNamed("echo"), description: "Sends everything away" }];
     scene.connect.last.notice("notifications/tools/list_changed");
-    await scene.clock.pass(1000);
+    await scene.clock.advance(1000);
     answers[0]!(true);
     await until(() => answers.length === 2);
     expect(scene.connect.last.calls).toHaveLength(0);
@@ -495,7 +495,7 @@ describe("the gate", () => {
     await until(() => answers.length === 1);
     scene.connect.last.tools = [];
     scene.connect.last.notice("notifications/tools/list_changed");
-    await scene.clock.pass(1000);
+    await scene.clock.advance(1000);
     answers[0]!(true);
     expect(await outcome).toMatchObject({ status: "failed", error: { code: "ERR_TOOL_NOT_FOUND" } });
     expect(scene.connect.last.calls).toHaveLength(0);
@@ -741,9 +741,9 @@ describe("the same call twice", () => {
     scene.connect.last.onCall = () => done(text("hi"));
     const call = () => scene.executor.call("mcp__echo__echo", {}, { toolCallId: "toolu_1" });
     const first = await call();
-    await scene.clock.pass(24 * 3_600_000 - 1);
+    await scene.clock.advance(24 * 3_600_000 - 1);
     expect(await call()).toBe(first);
-    await scene.clock.pass(1);
+    await scene.clock.advance(1);
     expect(await call()).not.toBe(first);
   });
 
@@ -778,7 +778,7 @@ describe("progress", () => {
     const { outcome, call } = await sent(scene, {}, { onProgress: (progress: Progress) => void seen.push(progress) });
     for (let step = 1; step <= 10; step++) {
       call.options.onProgress!({ progress: step, total: 10, message: "hunter2hunter2" });
-      await scene.clock.pass(100);
+      await scene.clock.advance(100);
     }
     call.answer(done(text("hi")));
     await outcome;

@@ -68,7 +68,7 @@ describe("a local tool", () => {
       localTools: [tool((_args, context) => new Promise(() => signal = context.signal))],
     });
     const outcome = scene.executor.call("work", {}, { timeoutMs: 1000 });
-    await scene.clock.pass(1000);
+    await scene.clock.advance(1000);
     expect(await outcome).toMatchObject({ status: "unknown", error: { reason: "timeout" } });
     expect(signal!.aborted).toBe(true);
     expect(scene.clock.timers).toBe(0);
@@ -93,10 +93,10 @@ describe("a local tool", () => {
     });
     let ended = false;
     void outcome.then(() => ended = true);
-    await scene.clock.pass(60_000);
+    await scene.clock.advance(60_000);
     expect(ended).toBe(false);
     expect(seen[0]).toEqual({ progress: 1, message: "[redacted]" });
-    await scene.clock.pass(540_000);
+    await scene.clock.advance(540_000);
     expect(await outcome).toMatchObject({ status: "unknown", error: { reason: "timeout" } });
   });
 

@@ -6,7 +6,8 @@ import type { EventStore } from "../../../src/events/store.ts";
 import { countingIds, type Ids } from "../../../src/kernel/ids.ts";
 import type { Runtime } from "../../../src/kernel/runtime.ts";
 import { eventStoreCases, storedEvent } from "../../contract/event_store.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import { MemoryFiles } from "../../fixtures/memory_files.ts";
 
 const STREAM = "log/streams/s/00000000000000000001.log";

@@ -8,7 +8,8 @@ import { HostError } from "../../../src/kernel/errors.ts";
 import { countingIds } from "../../../src/kernel/ids.ts";
 import { SecretRegistry } from "../../../src/kernel/secrets.ts";
 import { createScrubber } from "../../../src/scrub/known_values.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import { MemoryFiles } from "../../fixtures/memory_files.ts";
 
 const S = "session:s";

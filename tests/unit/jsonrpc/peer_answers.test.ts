@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { RemoteError } from "../../../src/kernel/errors.ts";
 import type { MalformedReason, RequestId } from "../../../src/jsonrpc/message.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import { createStage } from "./scripted_transport.ts";
 
 const FAR = new Set<number>();

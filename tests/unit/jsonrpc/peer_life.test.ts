@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { HostError } from "../../../src/kernel/errors.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import { createStage } from "./scripted_transport.ts";
 
 const NONE: ReadonlySet<number> = new Set();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import { createStage, type Stage } from "./scripted_transport.ts";
 
 const notify = (stage: Stage, method: string, params?: unknown): void =>

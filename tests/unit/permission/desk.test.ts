@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { createDesk, type Desk, type DeskAsk, type DeskOptions } from "../../../src/permission/desk.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import { plainScrubber } from "../../fixtures/plain_scrubber.ts";
 import { FakeKeyValue } from "./fake_kv.ts";
 

@@ -7,7 +7,8 @@ import { createGrants, type Grants } from "../../../src/permission/grants.ts";
 import { compilePolicy, type Rule } from "../../../src/permission/policy.ts";
 import type { Approval, ApprovalRequest, Gate, GateRequest, GateVerdict } from "../../../src/permission/request.ts";
 import { gateRequest } from "../../contract/gate.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle, until } from "../../fixtures/settle.ts";
 import { plainScrubber } from "../../fixtures/plain_scrubber.ts";
 import { FakeKeyValue } from "./fake_kv.ts";
 
@@ -351,7 +352,8 @@ describe("gate and approvers", () => {
     expect(told(await waiting)).toBe(expected);
     await settle();
     expect(made.signal().aborted).toBe(true);
-    expect([made.clock.timers, remove.mock.calls.length]).toEqual([0, 1]);
+    // A listener that has run is gone by itself.
+    expect([made.clock.timers, remove.mock.calls.length]).toEqual([0, caller.signal.aborted ? 0 : 1]);
   });
 
   it("lose to whoever decided before their answer came", async () => {
@@ -439,11 +441,10 @@ describe("gate without an approver", () => {
   it("settles an ask that its caller never comes to wait for", async () => {
     const { gate, clock, desk } = bench();
     const caller = new AbortController();
-    const remove = vi.spyOn(caller.signal, "removeEventListener");
     await ask(gate, { signal: caller.signal });
     caller.abort();
     await settle();
-    expect([await desk.list(), clock.timers, remove.mock.calls.length]).toEqual([[], 0, 1]);
+    expect([await desk.list(), clock.timers]).toEqual([[], 0]);
   });
 });
 
@@ -536,7 +537,7 @@ describe("gate and sessions", () => {
       return operation === "put" ? new Promise((resolve) => go = resolve) : undefined;
     };
     const deciding = ask(gate, { signal: caller.signal });
-    await vi.waitFor(() => expect(go).toBeDefined());
+    await until(() => go);
     if (reason === "cancelled") caller.abort();
     else gate.endSession("s_1");
     kv.before = undefined;

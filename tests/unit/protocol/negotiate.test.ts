@@ -4,7 +4,8 @@ import { HostError } from "../../../src/kernel/errors.ts";
 import type { Verdict, VerdictCache } from "../../../src/protocol/negotiate.ts";
 import { LEGACY_VERSIONS } from "../../../src/protocol/versions.ts";
 import type { Dialer, Transport } from "../../../src/transport/transport.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import {
   answer,
   attempt,

@@ -3,7 +3,8 @@ import { HostError } from "../../../src/kernel/errors.ts";
 import { negotiate, type Negotiated, type NegotiateOptions } from "../../../src/protocol/negotiate.ts";
 import { type MemoryConnection, memoryDialer } from "../../../src/transport/memory.ts";
 import type { Dialer } from "../../../src/transport/transport.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 
 /** What a server does about one method: a result, an error, nothing at all, or something to its connection. */
 export type Act =

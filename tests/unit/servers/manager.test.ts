@@ -151,7 +151,7 @@ describe("manager", () => {
         : void dialling.succeed();
     await manager.manage(normaliseServer(config("bad")));
     await manager.manage(normaliseServer(config("good")));
-    await clock.pass(60_000);
+    await clock.advance(60_000);
     expect(manager.status().map((server) => server.state)).toEqual(["permanently_failed", "ready"]);
     expect(sink.ofType("mcp.server.crashed").every((event) => event.payload["server"] === "bad")).toBe(true);
   });
@@ -187,7 +187,7 @@ describe("manager", () => {
     const { manager, connect, clock } = setup();
     connect.onConnect = (dialling) => dialling.succeed();
     for (const name of ["a", "b", "c"]) await manager.add(config(name));
-    await clock.pass(1000);
+    await clock.advance(1000);
     manager.find("b").touch();
     const lease = manager.find("c").tryAcquire()!;
     expect(await manager.disconnectIdle(1000)).toEqual(["a"]);
@@ -202,7 +202,7 @@ describe("sync", () => {
     connect.onConnect = (dialling) => dialling.succeed();
     await syncServers(manager, [config("same"), config("changes"), config("leaves"), config("idle")], scrubber);
     for (const name of ["same", "changes", "leaves"]) manager.find(name).touch();
-    await clock.pass(10);
+    await clock.advance(10);
     for (const name of ["same", "changes", "leaves"]) manager.find(name).touch();
     await manager.disconnectIdle(10);
     const reports = await syncServers(manager, [
@@ -248,7 +248,7 @@ describe("sync", () => {
       error: { code: "ERR_START_FAILED" },
     }]);
     connect.onConnect = (dialling) => dialling.succeed();
-    await clock.pass(500);
+    await clock.advance(500);
     expect(manager.find("bad").state).toBe("ready");
   });
 

@@ -16,7 +16,7 @@ describe("list_changed", () => {
     const { connect, sink, clock, server } = await ready();
     connect.last.tools = [toolNamed("add"), { ...toolNamed("echo"), description: "Another" }];
     for (let notice = 0; notice < 50; notice++) connect.last.notice("notifications/tools/list_changed");
-    await clock.pass(5000);
+    await clock.advance(5000);
     expect(connect.last.lists).toBe(2);
     expect(sink.ofType("mcp.catalog.changed").map((event) => event.payload)).toEqual([{
       server: "echo",
@@ -30,7 +30,7 @@ describe("list_changed", () => {
   it("says nothing when nothing has changed", async () => {
     const { connect, sink, clock } = await ready();
     connect.last.notice("notifications/tools/list_changed");
-    await clock.pass(5000);
+    await clock.advance(5000);
     expect(connect.last.lists).toBe(2);
     expect(sink.ofType("mcp.catalog.changed")).toHaveLength(0);
   });
@@ -41,11 +41,11 @@ describe("list_changed", () => {
     connect.last.onList = () =>
       new Promise((resolve) => answer = () => resolve({ tools: [toolNamed("echo")], malformed: [] }));
     connect.last.notice("notifications/tools/list_changed");
-    await clock.pass(100);
+    await clock.advance(100);
     for (let notice = 0; notice < 9; notice++) connect.last.notice("notifications/tools/list_changed");
     answer();
     connect.last.onList = undefined;
-    await clock.pass(10_000);
+    await clock.advance(10_000);
     expect(connect.last.lists).toBe(3);
   });
 
@@ -57,7 +57,7 @@ describe("list_changed", () => {
       return Promise.resolve({ tools: client.tools, malformed: [] });
     };
     client.notice("notifications/tools/list_changed");
-    await clock.pass(10 * 60_000);
+    await clock.advance(10 * 60_000);
     expect(client.lists).toBeLessThan(20);
   });
 
@@ -68,7 +68,7 @@ describe("list_changed", () => {
     connect.onConnect = undefined;
     const client = connect.pending[0]!.succeed();
     client.notice("notifications/tools/list_changed");
-    await clock.pass(5000);
+    await clock.advance(5000);
     expect(client.lists).toBe(2);
   });
 
@@ -76,7 +76,7 @@ describe("list_changed", () => {
     const { connect, sink, clock, server } = await ready();
     connect.last.onList = () => Promise.reject(new Error("no"));
     connect.last.notice("notifications/tools/list_changed");
-    await clock.pass(5000);
+    await clock.advance(5000);
     expect(server.status().toolCount).toBe(1);
     expect(sink.events.at(-1)).toMatchObject({
       type: "mcp.server.warning",
@@ -91,7 +91,7 @@ describe("list_changed", () => {
     first.onList = () =>
       new Promise((resolve) => answer = () => resolve({ tools: [toolNamed("other")], malformed: [] }));
     first.notice("notifications/tools/list_changed");
-    await clock.pass(100);
+    await clock.advance(100);
     await server.restart();
     answer();
     await settle();
@@ -119,7 +119,7 @@ describe("a server's own words", () => {
         data: `m${message} hunter2hunter2`,
       });
     }
-    await clock.pass(1000);
+    await clock.advance(1000);
     connect.last.notice("notifications/message", { level: "warning", data: { deep: true } });
     await settle();
     const logs = sink.ofType("mcp.log").map((event) => event.payload);

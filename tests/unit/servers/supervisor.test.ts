@@ -44,7 +44,7 @@ describe("supervisor", () => {
         new HostError("ERR_START_FAILED", "Exited", { facts: { exitCode: 1, stderrTail: "boom hunter2hunter2" } }),
       );
     server.supervise();
-    await clock.pass(60_000);
+    await clock.advance(60_000);
     expect(connect.attempts).toBe(4);
     expect(server.state).toBe("permanently_failed");
     expect(sink.types).toEqual([
@@ -75,7 +75,7 @@ describe("supervisor", () => {
       clock.after(50, () => void client.end());
     };
     server.supervise();
-    await clock.pass(60_000);
+    await clock.advance(60_000);
     expect(connect.attempts).toBe(4);
     expect(sink.ofType("mcp.server.permanently_failed")).toHaveLength(1);
     expect(sink.ofType("mcp.server.ready")).toHaveLength(4);
@@ -89,12 +89,12 @@ describe("supervisor", () => {
     const delays = (): unknown[] => sink.ofType("mcp.server.restarting").map((event) => event.payload["delayMs"]);
     for (let crash = 0; crash < 3; crash++) {
       await connect.last.end();
-      await clock.pass(5000);
+      await clock.advance(5000);
     }
     expect(delays()).toEqual([500, 1000, 2000]);
-    await clock.pass(60_000);
+    await clock.advance(60_000);
     await connect.last.end();
-    await clock.pass(5000);
+    await clock.advance(5000);
     expect(delays()).toEqual([500, 1000, 2000, 500]);
     expect(server.state).toBe("ready");
   });
@@ -105,7 +105,7 @@ describe("supervisor", () => {
     server.supervise();
     await settle();
     await connect.last.end();
-    await clock.pass(60_000);
+    await clock.advance(60_000);
     expect(connect.attempts).toBe(1);
     expect(server.state).toBe("permanently_failed");
     expect(sink.types.slice(-2)).toEqual(["mcp.server.crashed", "mcp.server.permanently_failed"]);
@@ -122,7 +122,7 @@ describe("supervisor", () => {
     });
     connect.onConnect = (dialling) => dialling.fail(gone);
     server.supervise();
-    await clock.pass(100);
+    await clock.advance(100);
     expect(connect.attempts).toBe(2);
     expect(sink.ofType("mcp.server.restarting")[0]!.payload).toMatchObject({ delayMs: 7 });
   });
@@ -134,7 +134,7 @@ describe("supervisor", () => {
       },
     });
     server.supervise();
-    await clock.pass(60_000);
+    await clock.advance(60_000);
     expect(sink.types).toEqual(["mcp.server.crashed", "mcp.server.permanently_failed"]);
     expect(server.status().error).toBe("Cannot start a child process here");
   });
@@ -173,9 +173,9 @@ describe("supervisor", () => {
     void connect.last.end();
     await settle();
     expect(sink.types.at(-1)).toBe("mcp.server.crashed");
-    await clock.pass(999);
+    await clock.advance(999);
     expect(sink.types.at(-1)).toBe("mcp.server.crashed");
-    await clock.pass(1);
+    await clock.advance(1);
     expect(sink.types.at(-1)).toBe("mcp.server.restarting");
     lease.release();
     lease.release();
@@ -191,7 +191,7 @@ describe("supervisor", () => {
     const reply = lease.client.callTool("echo", {});
     sink.beforeAppend = (events) => events[0]!.type === "mcp.server.crashed" ? new Promise(() => {}) : undefined;
     void connect.last.end();
-    await clock.pass(1000);
+    await clock.advance(1000);
     expect(await reply).toMatchObject({ kind: "failed" });
     expect(lease.loss).toEqual({ reason: "mcp_server_restarted" });
   });
@@ -208,7 +208,7 @@ describe("supervisor", () => {
       await settle();
       for (let before = 1; before < crash; before++) {
         await connect.last.end();
-        await clock.pass(3000);
+        await clock.advance(3000);
       }
       const lease = await server.acquire({ timeoutMs: 1000 });
       await connect.last.end();
@@ -224,7 +224,7 @@ describe("supervisor", () => {
     await settle();
     await connect.last.end();
     const waiting = server.acquire({ timeoutMs: 10_000 });
-    await clock.pass(500);
+    await clock.advance(500);
     expect((await waiting).client).toBe(connect.last);
     expect(connect.clients).toHaveLength(2);
     expect(clock.timers).toBe(0);
@@ -234,7 +234,7 @@ describe("supervisor", () => {
     const { server, clock } = scene();
     server.supervise();
     const waiting = rejection(server.acquire({ timeoutMs: 100 }));
-    await clock.pass(100);
+    await clock.advance(100);
     expect(await waiting).toMatchObject({ code: "ERR_TIMEOUT", facts: { reason: "timeout" } });
   });
 
@@ -255,7 +255,7 @@ describe("supervisor", () => {
     connect.onConnect = (dialling) => dialling.fail(gone);
     server.supervise();
     const waiting = rejection(server.acquire({ timeoutMs: 100_000 }));
-    await clock.pass(10_000);
+    await clock.advance(10_000);
     expect(await waiting).toMatchObject({
       facts: { reason: "mcp_server_permanently_failed", cause: { stream: "host:test", seq: 5 } },
     });
@@ -311,7 +311,7 @@ describe("supervisor restart", () => {
     server.supervise();
     await settle();
     connect.pending[0]!.fail(gone);
-    await clock.pass(500);
+    await clock.advance(500);
     expect(server.state).toBe("starting");
     const restarted = server.restart();
     connect.pending[0]!.succeed();
@@ -335,7 +335,7 @@ describe("supervisor restart", () => {
     const { server, connect, clock, sink } = scene();
     connect.onConnect = (dialling) => dialling.fail(gone);
     server.supervise();
-    await clock.pass(60_000);
+    await clock.advance(60_000);
     connect.onConnect = (dialling) => dialling.succeed();
     await server.restart();
     expect(server.state).toBe("ready");
@@ -355,7 +355,7 @@ describe("supervisor restart", () => {
       message: 'Cannot start server "echo": no answer',
     });
     connect.onConnect = (dialling) => dialling.succeed();
-    await clock.pass(500);
+    await clock.advance(500);
     expect(server.state).toBe("ready");
   });
 
@@ -435,7 +435,7 @@ describe("supervisor stop", () => {
     await settle();
     expect(server.state).toBe("restarting");
     await server.stop("removed");
-    await clock.pass(60_000);
+    await clock.advance(60_000);
     expect(connect.attempts).toBe(1);
     expect(clock.timers).toBe(0);
   });
@@ -454,7 +454,7 @@ describe("supervisor stop", () => {
     expect(server.state).toBe("removed");
     release();
     await stopped;
-    await clock.pass(60_000);
+    await clock.advance(60_000);
     expect(sink.types.slice(2)).toEqual(["mcp.server.crashed", "mcp.server.shutdown"]);
     expect(server.state).toBe("removed");
     expect(connect.attempts).toBe(1);
@@ -489,7 +489,7 @@ describe("supervisor start once", () => {
     const error = await rejection(server.startOnce());
     expect(error).toMatchObject({ code: "ERR_START_FAILED", facts: { server: "echo", stderrTail: "[redacted]" } });
     expect(error.message).not.toContain("hunter2");
-    await clock.pass(60_000);
+    await clock.advance(60_000);
     expect(connect.attempts).toBe(1);
     expect(sink.types).toEqual(["mcp.server.starting", "mcp.server.failed"]);
     expect(JSON.stringify(sink.events)).not.toContain("hunter2");
@@ -511,7 +511,7 @@ describe("supervisor start once", () => {
     connect.onConnect = (dialling) => dialling.succeed();
     await server.startOnce();
     await connect.last.end();
-    await clock.pass(500);
+    await clock.advance(500);
     expect(server.state).toBe("ready");
   });
 
@@ -545,7 +545,7 @@ describe("supervisor start once", () => {
     ]);
     expect(sink.events[2]!.payload).toMatchObject({ reason: "start_failed", signal: "SIGKILL" });
     sink.beforeAppend = undefined;
-    await clock.pass(500);
+    await clock.advance(500);
     connect.pending[0]!.succeed();
     await settle();
     expect(server.state).toBe("ready");
@@ -556,7 +556,7 @@ describe("supervisor start once", () => {
     connect.onConnect = (dialling) =>
       dialling.fail(new HostError("ERR_AUTH_REQUIRED", "Refused", { facts: { scopes: ["read"] } }));
     server.supervise();
-    await clock.pass(60_000);
+    await clock.advance(60_000);
     expect(connect.attempts).toBe(1);
     expect(server.state).toBe("auth_required");
     expect(sink.types).toEqual(["mcp.server.starting", "mcp.server.auth_required"]);
@@ -571,12 +571,12 @@ describe("supervisor idle", () => {
     server.supervise();
     await settle();
     const lease = await server.acquire({ timeoutMs: 1000 });
-    await clock.pass(10_000);
+    await clock.advance(10_000);
     expect(server.disconnectIfIdle(5000)).toBeUndefined();
     lease.release();
-    await clock.pass(4999);
+    await clock.advance(4999);
     expect(server.disconnectIfIdle(5000)).toBeUndefined();
-    await clock.pass(1);
+    await clock.advance(1);
     expect(server.disconnectIfIdle(5000)).toBeDefined();
     await settle();
     expect(server.state).toBe("idle_disconnected");
@@ -598,7 +598,7 @@ describe("supervisor idle", () => {
     connect.onConnect = (dialling) => dialling.succeed();
     server.supervise();
     await settle();
-    await clock.pass(1000);
+    await clock.advance(1000);
     void server.disconnectIfIdle(1000);
     const leases = await Promise.all([1, 2, 3].map(() => server.acquire({ timeoutMs: 1000 })));
     expect(new Set(leases.map((lease) => lease.client)).size).toBe(1);
@@ -611,11 +611,11 @@ describe("supervisor idle", () => {
     connect.onConnect = (dialling) => dialling.succeed();
     server.supervise();
     await settle();
-    await clock.pass(600);
+    await clock.advance(600);
     (await server.acquire({ timeoutMs: 10 })).release();
-    await clock.pass(999);
+    await clock.advance(999);
     expect(server.state).toBe("ready");
-    await clock.pass(1);
+    await clock.advance(1);
     expect(server.state).toBe("idle_disconnected");
     expect(clock.timers).toBe(0);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { LimitedBytesTransformStream, TextLineStream } from "../../../src/streams/text_line_stream.ts";
-import { settle } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import { toText } from "../../../src/streams/to_text.ts";
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { httpDialer } from "../../../src/transport/http.ts";
 import type { Transport, WireProfile } from "../../../src/transport/transport.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import {
   body,
   event,

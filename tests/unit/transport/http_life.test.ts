@@ -3,7 +3,8 @@ import type { TokenSource } from "../../../src/auth/token_source.ts";
 import { HostError } from "../../../src/kernel/errors.ts";
 import { httpDialer, type HttpDialerOptions } from "../../../src/transport/http.ts";
 import type { Transport, WireProfile } from "../../../src/transport/transport.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import { events, type Fetched, json, listener, profile, result, scriptedFetch, type Told } from "./scripted_fetch.ts";
 
 interface Open {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type MemoryConnection, memoryDialer } from "../../../src/transport/memory.ts";
-import { settle } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import { listener, profile } from "./scripted_fetch.ts";
 
 describe("memory transport", () => {

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { ChildProcess, ExitStatus, ProcessHandlers, SpawnPlan } from "../../../src/kernel/runtime.ts";
 import { stdioDialer } from "../../../src/transport/stdio.ts";
 import type { Transport } from "../../../src/transport/transport.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import { listener, profile, type Told } from "./scripted_fetch.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { ChildProcess } from "../../../src/kernel/runtime.ts";
 import { stopTree } from "../../../src/transport/stop_tree.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 
 /** How a child and what it started take what is done to them. Times are milliseconds after it; never, where absent. */
 interface Temper {
