@@ -14,3 +14,13 @@ export function leastCpuMs(rounds: number, run: () => void): number {
   }
   return least;
 }
+
+/**
+ * How many times more processor time eight times the work takes than linear work would: 1 where it is linear, 8 where
+ * it is quadratic, anything between where the processor is shared. `prepare` gives the work for a number of units.
+ */
+export function growthBeyondLinear(units: number, prepare: (units: number) => () => void): number {
+  const [small, large] = [prepare(units), prepare(8 * units)];
+  // Below some milliseconds the clock of the processor and the compiler of the runtime decide.
+  return leastCpuMs(5, large) / (8 * Math.max(leastCpuMs(5, small), 5));
+}

@@ -2,7 +2,8 @@ import { createParser } from "eventsource-parser";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type SseEvent, SseParser } from "../../../src/streams/sse.ts";
-import { leastCpuMs } from "../cpu_time.ts";
+import { heldBytes } from "../../fixtures/held_memory.ts";
+import { growthBeyondLinear } from "../cpu_time.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -230,21 +231,27 @@ describe("cost", () => {
     ["empty data lines", (units) => pieces(bytesOf("data\n".repeat(units)), 64 << 10)],
   ];
   test.each(streams)("of %s is linear (A-41)", (_kind, make) => {
-    const time = (units: number): number => {
+    const growth = growthBeyondLinear(40_000, (units) => {
       const chunks = [...make(units)];
-      return leastCpuMs(3, () => {
+      return () => {
         const parser = new SseParser(8 << 20, { onEvent: () => {}, onTooLarge: () => {} });
         for (const chunk of chunks) void parser.push(chunk);
-      });
-    };
-    expect(time(320_000)).toBeLessThan(8 * Math.max(time(40_000), 5) * 3);
+      };
+    });
+    expect(growth).toBeLessThan(5);
   });
 
   test("of an event of empty lines is memory in proportion to its size", () => {
-    const parser = new SseParser(8 << 20, { onEvent: () => {}, onTooLarge: () => {} });
+    let length: number | undefined;
+    const parser = new SseParser(8 << 20, {
+      onEvent: (event) => void (length = event.data.length),
+      onTooLarge: () => {},
+    });
     const chunk = bytesOf("data\n".repeat(10_000));
-    const before = process.memoryUsage().heapUsed;
+    const before = heldBytes();
     for (let count = 0; count < 400; count++) void parser.push(chunk);
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(24 << 20);
+    expect(heldBytes() - before).toBeLessThan(24 << 20);
+    void parser.push(bytesOf("\n"));
+    expect(length).toBe(400 * 10_000 - 1);
   });
 });

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ByteRing } from "../../../src/transport/byte_ring.ts";
-import { leastCpuMs } from "../cpu_time.ts";
+import { heldBytes } from "../../fixtures/held_memory.ts";
+import { growthBeyondLinear } from "../cpu_time.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -55,21 +56,20 @@ describe("byte ring", () => {
     (size) => {
       const ring = new ByteRing(64 << 10);
       const chunk = new Uint8Array(size).fill(0x65);
-      const before = process.memoryUsage().arrayBuffers;
+      const before = heldBytes();
       for (let pushed = 0; pushed < (size === 1 ? 1 << 20 : 64 << 20); pushed += size) ring.push(chunk);
-      expect(ring.total).toBeGreaterThanOrEqual(1 << 20);
       // Of 64 MiB; what else the process allocates meanwhile counts too.
-      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(4 << 20);
+      expect(heldBytes() - before).toBeLessThan(4 << 20);
+      expect(ring.total).toBeGreaterThanOrEqual(1 << 20);
     },
   );
 
   test("costs linear time, fed a byte at a time", () => {
     const one = Uint8Array.of(0x65);
-    const feed = (bytes: number): number =>
-      leastCpuMs(3, () => {
-        const ring = new ByteRing(64 << 10);
-        for (let pushed = 0; pushed < bytes; pushed++) ring.push(one);
-      });
-    expect(feed(800_000)).toBeLessThan(8 * Math.max(feed(100_000), 5) * 3);
+    const growth = growthBeyondLinear(100_000, (bytes) => () => {
+      const ring = new ByteRing(64 << 10);
+      for (let pushed = 0; pushed < bytes; pushed++) ring.push(one);
+    });
+    expect(growth).toBeLessThan(5);
   });
 });
