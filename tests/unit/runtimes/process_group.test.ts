@@ -3,6 +3,7 @@ import { once } from "node:events";
 import process from "node:process";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ProcessGroup } from "../../../runtimes/node/process_group.ts";
+import { until } from "../../fixtures/settle.ts";
 
 const isLinux = process.platform === "linux";
 
@@ -58,7 +59,7 @@ describe("process group", () => {
     try {
       const group = new ProcessGroup(leader.pid!);
       group.leaderExited();
-      await vi.waitFor(() => expect(group.alive()).toBe(false), { timeout: 5_000, interval: 10 });
+      await until(() => !group.alive());
       expect(process.kill(-leader.pid!, 0), "the zombie is gone, so the test shows nothing").toBe(true);
     } finally {
       process.kill(stray, "SIGKILL");
