@@ -1,7 +1,10 @@
+import { whenAborted } from "../kernel/abort.ts";
+
 interface Link {
   readonly controller: AbortController;
   readonly source: AbortSignal;
-  readonly onAbort: () => void;
+  /** Lets go of the source. */
+  readonly leave: () => void;
   users: number;
 }
 
@@ -21,6 +24,7 @@ export class LinkedSignals {
   /** `reasonOf` gives the reason with which a linked signal fires when its source has. */
   constructor(reasonOf: (source: AbortSignal) => unknown) {
     this.#reasonOf = reasonOf;
+    keepWatched(this.#session.signal);
   }
 
   /** A signal that fires with the caller's and with the session. Must be given back. */
@@ -42,7 +46,7 @@ export class LinkedSignals {
   end(reason: unknown): void {
     this.#session.abort(reason);
     for (const link of this.#links.values()) {
-      link.source.removeEventListener("abort", link.onAbort);
+      link.leave();
       link.controller.abort(reason);
     }
     this.#links.clear();
@@ -51,18 +55,24 @@ export class LinkedSignals {
 
   #link(source: AbortSignal): Link {
     const controller = new AbortController();
-    const link: Link = { controller, source, onAbort: () => controller.abort(this.#reasonOf(source)), users: 0 };
+    keepWatched(controller.signal);
+    const onAbort = (): void => controller.abort(this.#reasonOf(source));
     if (this.#session.signal.aborted) controller.abort(this.#session.signal.reason);
-    else if (source.aborted) link.onAbort();
-    else source.addEventListener("abort", link.onAbort, { once: true });
+    else if (source.aborted) onAbort();
+    const link: Link = { controller, source, leave: whenAborted(source, onAbort), users: 0 };
     this.#links.set(source, link);
     this.#unused++;
     return link;
   }
 
   #drop(link: Link): void {
-    link.source.removeEventListener("abort", link.onAbort);
+    link.leave();
     this.#links.delete(link.source);
     this.#unused--;
   }
+}
+
+/** A signal of ours keeps its one listener for its life, so that no call that waits for it adds and removes one. */
+function keepWatched(signal: AbortSignal): void {
+  whenAborted(signal, () => {/* it is there to stay */});
 }

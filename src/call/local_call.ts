@@ -1,6 +1,6 @@
 import type { LocalTool } from "../catalog/local_tool.ts";
 import type { EventInput } from "../events/event.ts";
-import { untilAborted } from "../kernel/abort.ts";
+import { untilAborted, whenAborted } from "../kernel/abort.ts";
 import type { Timer } from "../kernel/clock.ts";
 import { causeCode, HostError, isHostError } from "../kernel/errors.ts";
 import type { ContentBlock, JsonObject, Progress } from "../protocol/model.ts";
@@ -32,7 +32,7 @@ export async function callLocal(
       })
     );
     const result = await untilAborted(running, `Call of ${call.tool}`, deadline.signal);
-    const output = await readOutput(resultOf(result), context.output);
+    const output = await readOutput(resultOf(result), context.output, call.signal);
     const events = [toolCompleted(call, output, Math.round(context.clock.monotonic() - startedAt))];
     if (output.artifact !== undefined) events.unshift(artifactStored(call, output.artifact));
     return await call.end(events, true, () => call.completed(output));
@@ -86,7 +86,7 @@ class Deadline {
   readonly #context: CallContext;
   readonly #timeoutMs: number;
   readonly #hardAt: number;
-  readonly #onAbort: () => void;
+  readonly #leave: () => void;
   #timer: Timer | undefined;
   #isOver = false;
 
@@ -95,9 +95,9 @@ class Deadline {
     this.#context = context;
     this.#timeoutMs = call.options.timeoutMs ?? TIMEOUT_MS;
     this.#hardAt = context.clock.monotonic() + Math.max(MAX_TOTAL_MS, this.#timeoutMs);
-    this.#onAbort = () => this.#controller.abort(call.signal.reason);
-    if (call.signal.aborted) this.#onAbort();
-    else call.signal.addEventListener("abort", this.#onAbort, { once: true });
+    const onAbort = (): void => this.#controller.abort(call.signal.reason);
+    if (call.signal.aborted) onAbort();
+    this.#leave = whenAborted(call.signal, onAbort);
     this.#arm();
   }
 
@@ -124,7 +124,7 @@ class Deadline {
   clear(): void {
     this.#isOver = true;
     this.#timer?.cancel();
-    this.#call.signal.removeEventListener("abort", this.#onAbort);
+    this.#leave();
   }
 
   #arm(): void {

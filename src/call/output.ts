@@ -1,3 +1,4 @@
+import { untilAborted } from "../kernel/abort.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { CallToolResult, ContentBlock, JsonObject } from "../protocol/model.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
@@ -24,6 +25,7 @@ export interface Output {
 }
 
 export interface OutputOptions {
+  /** Throws rather than show what it could not scrub; the call fails then. */
   readonly scrubber: Scrubber;
   /** Takes the whole text of results that are longer than the preview. Without it, they are only cut. */
   readonly artifacts?: ArtifactStore | undefined;
@@ -39,9 +41,14 @@ const MAX_LABEL = 200;
 
 /**
  * The one way from a result to what leaves the host: scrubbed first, then measured, kept whole where it is long, and
- * only then cut. A promise only where an artifact is written. Throws `ERR_PROTOCOL` for what is no result.
+ * only then cut. A promise only where an artifact is written, for no longer than the signal allows. Throws
+ * `ERR_PROTOCOL` for what is no result.
  */
-export function readOutput(result: JsonObject, options: OutputOptions): Output | Promise<Output> {
+export function readOutput(
+  result: JsonObject,
+  options: OutputOptions,
+  signal?: AbortSignal,
+): Output | Promise<Output> {
   const checked = checkResult(result);
   const { scrubber, artifacts, previewBytes } = options;
   const content = scrubber.value(checked.content);
@@ -54,7 +61,11 @@ export function readOutput(result: JsonObject, options: OutputOptions): Output |
     return hasStructured ? { ...output, structuredContent: structured } : output;
   };
   if (text.bytes <= previewBytes || artifacts === undefined) return show();
-  return keep(text, artifacts, options).then(show);
+  // A store that does not answer must not lose the answer of a call that was made.
+  return untilAborted(keep(text, artifacts, options), "Keeping an artifact", signal).catch((error: unknown) => {
+    options.onError(error);
+    return undefined;
+  }).then(show);
 }
 
 function shown(

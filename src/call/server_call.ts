@@ -187,7 +187,7 @@ async function complete(
   const resends = round.resends + reply.resends;
   const answered = callCompleted(call, server, durationMs, reply.bytes, resends);
   try {
-    const reading = readOutput(reply.result, context.output);
+    const reading = readOutput(reply.result, context.output, call.signal);
     const output = reading instanceof Promise ? await reading : reading;
     const events = [answered, toolCompleted(call, output, durationMs)];
     if (output.artifact !== undefined) events.unshift(artifactStored(call, output.artifact));

@@ -1,4 +1,4 @@
-import { cancelled, untilAborted } from "../kernel/abort.ts";
+import { cancelled, untilAborted, whenAborted } from "../kernel/abort.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
 import type { BoundedQueue } from "../kernel/queue.ts";
 import type { HostEvent } from "./event.ts";
@@ -28,6 +28,7 @@ export class Follower implements AsyncIterableIterator<HostEvent> {
   readonly #options: FollowOptions;
   readonly #events: AsyncGenerator<HostEvent, undefined>;
   readonly #stopped = new AbortController();
+  readonly #leave: (() => void) | undefined;
   #queue: BoundedQueue<HostEvent> | undefined;
   #isClosing = false;
 
@@ -35,7 +36,7 @@ export class Follower implements AsyncIterableIterator<HostEvent> {
     this.#options = options;
     this.#events = this.#follow();
     if (options.signal?.aborted) this.#stopped.abort();
-    else options.signal?.addEventListener("abort", this.#stop);
+    this.#leave = options.signal && whenAborted(options.signal, this.#stop);
   }
 
   next(): Promise<IteratorResult<HostEvent, undefined>> {
@@ -59,7 +60,7 @@ export class Follower implements AsyncIterableIterator<HostEvent> {
   }
 
   readonly #stop = (): void => {
-    this.#options.signal?.removeEventListener("abort", this.#stop);
+    this.#leave?.();
     this.#stopped.abort();
     this.#queue?.end();
     // A generator that was never started does not run its `finally`.

@@ -6,6 +6,56 @@ export function cancelled(action: string, signal: AbortSignal): HostError {
   return new HostError("ERR_CANCELLED", `${action} was cancelled by its caller`, { cause: signal.reason });
 }
 
+/** Everything that waits for one signal, behind the one listener that it has from us. */
+interface Watch {
+  readonly runs: Set<() => void>;
+  readonly listener: () => void;
+}
+const watches = new WeakMap<AbortSignal, Watch>();
+
+/**
+ * Calls `run` once when the signal fires; what is returned takes it back. `run` must be a function of its own for each
+ * wait. Nothing happens for a signal that has fired already.
+ *
+ * However many wait for a signal, it has one listener: runtimes warn of signals that have many.
+ */
+export function whenAborted(signal: AbortSignal, run: () => void): () => void {
+  if (signal.aborted) return () => {/* it was never taken on */};
+  const watch = watches.get(signal) ?? watched(signal);
+  watch.runs.add(run);
+  return () => {
+    if (!watch.runs.delete(run) || watch.runs.size > 0 || watches.get(signal) !== watch) return;
+    watches.delete(signal);
+    signal.removeEventListener("abort", watch.listener);
+  };
+}
+
+function watched(signal: AbortSignal): Watch {
+  const runs = new Set<() => void>();
+  const listener = (): void => {
+    watches.delete(signal);
+    runAll(runs);
+  };
+  const watch = { runs, listener };
+  watches.set(signal, watch);
+  signal.addEventListener("abort", listener, { once: true });
+  return watch;
+}
+
+/** One that throws keeps none of the others from being told. What is taken back meanwhile does not run any more. */
+function runAll(runs: Set<() => void>): void {
+  const errors: unknown[] = [];
+  for (const run of runs) {
+    runs.delete(run);
+    try {
+      run();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+}
+
 /**
  * Waits for `promise`, but no longer than `signal` allows. The promise itself goes on; its late outcome is dropped.
  * Throws {@link cancelled}. Leaves no listener behind.
@@ -17,25 +67,24 @@ export function untilAborted<T>(promise: Promise<T>, action: string, signal: Abo
       promise.catch(() => {/* the caller has left; there is nobody to tell */});
       return reject(cancelled(action, signal));
     }
-    const onAbort = (): void => reject(cancelled(action, signal));
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    const leave = whenAborted(signal, () => reject(cancelled(action, signal)));
+    promise.then(resolve, reject).finally(leave);
   });
 }
 
 /**
- * Watches many short calls for few signals: one listener for each distinct signal, however many calls share it.
+ * Watches many short calls for few signals: a call that ends leaves its signal watched, for the next call to share.
  * Registering a listener a call is several times dearer than the call itself on some runtimes.
  */
 export class SignalWatch<K> {
   readonly #onAbort: (key: K, signal: AbortSignal) => void;
-  readonly #entries = new Map<AbortSignal, { readonly keys: Set<K>; readonly listener: () => void }>();
+  readonly #entries = new Map<AbortSignal, { readonly keys: Set<K>; readonly leave: () => void }>();
 
   constructor(onAbort: (key: K, signal: AbortSignal) => void) {
     this.#onAbort = onAbort;
   }
 
-  /** Number of signals that hold a listener of ours. */
+  /** Number of signals that are watched. */
   get size(): number {
     return this.#entries.size;
   }
@@ -44,13 +93,12 @@ export class SignalWatch<K> {
     let entry = this.#entries.get(signal);
     if (entry === undefined) {
       const keys = new Set<K>();
-      const listener = (): void => {
+      const leave = whenAborted(signal, () => {
         this.#entries.delete(signal);
         for (const each of keys) this.#onAbort(each, signal);
-      };
-      entry = { keys, listener };
+      });
+      entry = { keys, leave };
       this.#entries.set(signal, entry);
-      signal.addEventListener("abort", listener, { once: true });
     }
     entry.keys.add(key);
   }
@@ -71,8 +119,8 @@ export class SignalWatch<K> {
     for (const [signal, entry] of this.#entries) this.#drop(signal, entry);
   }
 
-  #drop(signal: AbortSignal, entry: { listener: () => void }): void {
-    signal.removeEventListener("abort", entry.listener);
+  #drop(signal: AbortSignal, entry: { readonly leave: () => void }): void {
+    entry.leave();
     this.#entries.delete(signal);
   }
 }

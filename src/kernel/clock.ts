@@ -1,3 +1,5 @@
+import { whenAborted } from "./abort.ts";
+
 /** A pending timer; opaque. */
 export type Timer = { readonly cancel: () => void };
 
@@ -25,15 +27,14 @@ export const systemClock: Clock = Object.freeze({
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    const onAbort = (): void => {
-      timer.cancel();
-      reject(signal!.reason);
-    };
     const timer = clock.after(delayMs, () => {
-      signal?.removeEventListener("abort", onAbort);
+      leave?.();
       resolve();
     });
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const leave = signal && whenAborted(signal, () => {
+      timer.cancel();
+      reject(signal.reason);
+    });
   });
 }
 

@@ -1,3 +1,4 @@
+import { whenAborted } from "../kernel/abort.ts";
 import { causeCode, isHostError } from "../kernel/errors.ts";
 import { askApprover } from "./approver.ts";
 import type { Desk, DeskAsk, DeskDecision } from "./desk.ts";
@@ -63,9 +64,9 @@ export class Ask {
     const { desk, signal } = this.#context;
     const { requestId, session } = record;
     this.#context.track(this, true);
-    const onAbort = (): void => desk.end(requestId, "host", "cancelled");
-    signal?.addEventListener("abort", onAbort, { once: true });
-    if (signal?.aborted) onAbort();
+    const cancel = (): void => desk.end(requestId, "host", "cancelled");
+    const leave = signal && whenAborted(signal, cancel);
+    if (signal?.aborted) cancel();
     let decision: DeskDecision;
     try {
       decision = await desk.wait(requestId);
@@ -74,7 +75,7 @@ export class Ask {
       decision = { requestId, session, decision: "deny", actor: "host", reason, decidedAt: record.requestedAt };
     }
     this.#isDecided = true;
-    signal?.removeEventListener("abort", onAbort);
+    leave?.();
     this.#approver?.abort();
     this.#context.track(this, false);
     return this.#conclude(decision);

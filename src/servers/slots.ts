@@ -1,4 +1,4 @@
-import { cancelled } from "../kernel/abort.ts";
+import { cancelled, whenAborted } from "../kernel/abort.ts";
 
 /** Lets a bounded number of tasks run at a time; others wait in the order they came. */
 export class Slots {
@@ -15,15 +15,14 @@ export class Slots {
     if (signal.aborted) return Promise.reject(cancelled(action, signal));
     if (this.#taken < this.#limit) return Promise.resolve(this.#slot());
     return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
+      const leave = whenAborted(signal, () => {
         this.#waiting.delete(enter);
         reject(cancelled(action, signal));
-      };
+      });
       const enter = (): void => {
-        signal.removeEventListener("abort", onAbort);
+        leave();
         resolve(this.#slot());
       };
-      signal.addEventListener("abort", onAbort, { once: true });
       this.#waiting.add(enter);
     });
   }

@@ -1,4 +1,4 @@
-import { cancelled } from "../kernel/abort.ts";
+import { cancelled, whenAborted } from "../kernel/abort.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
 
@@ -29,7 +29,7 @@ export class Waiters {
       if (signal?.aborted) return reject(cancelled(action, signal));
       const leave = (): void => {
         timer.cancel();
-        signal?.removeEventListener("abort", onAbort);
+        takeBack?.();
         this.#checks.delete(check);
       };
       const check = (): void => {
@@ -43,10 +43,6 @@ export class Waiters {
           reject(error);
         }
       };
-      const onAbort = (): void => {
-        leave();
-        reject(cancelled(action, signal!));
-      };
       const timer = this.#clock.after(timeoutMs, () => {
         leave();
         reject(
@@ -55,7 +51,10 @@ export class Waiters {
           }),
         );
       });
-      signal?.addEventListener("abort", onAbort, { once: true });
+      const takeBack = signal && whenAborted(signal, () => {
+        leave();
+        reject(cancelled(action, signal));
+      });
       this.#checks.add(check);
     });
   }
