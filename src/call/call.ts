@@ -140,7 +140,9 @@ export class Call implements CallFacts {
   }
 
   failed(status: "failed" | "denied" | "unknown", reason: OutcomeReason, { code, message }: Fault): Outcome {
-    return withoutResult(status, { code: String(code), message, reason }, this);
+    // It may name a tool as its caller or its server spelled it.
+    const clean = this.#context.scrubber.text(message);
+    return withoutResult(status, { code: String(code), message: clean, reason }, this);
   }
 
   cancelled(): Outcome {

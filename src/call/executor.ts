@@ -1,16 +1,17 @@
 import type { RouterView } from "../catalog/router_view.ts";
-import type { EventInput } from "../events/event.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Desk } from "../permission/desk.ts";
-import { previewArgs } from "../permission/gate_events.ts";
-import type { Allowed, Denied, Gate, GateVerdict } from "../permission/request.ts";
+import { previewArgs, resolvedEvent } from "../permission/gate_events.ts";
+import type { Denied, Gate, GateVerdict } from "../permission/request.ts";
 import type { Fault } from "../servers/fault.ts";
 import type { Server } from "../servers/server.ts";
 import { type ReadArguments, readArguments } from "./arguments.ts";
 import { Call, type CallContext, type CallOptions } from "./call.ts";
 import { toolCancelled, toolFailed } from "./call_events.ts";
-import { denialText, type GateRequestOptions, GateRequests } from "./gate_request.ts";
+import { type Decision, denialText, wayToAllow } from "./denial.ts";
+import { type GateRequestOptions, GateRequests } from "./gate_request.ts";
+import { isSettled, isVerdict, untilOver } from "./gate_wait.ts";
 import { LinkedSignals } from "./linked_signals.ts";
 import { callLocal } from "./local_call.ts";
 import type { Outcome } from "./outcome.ts";
@@ -26,12 +27,6 @@ export interface ExecutorOptions extends CallContext, GateRequestOptions {
   /** Where asks lie that nobody waits for. */
   readonly desk: Pick<Desk, "list">;
   readonly ids: Ids;
-}
-
-/** What was decided about a call, and the events that say so and are not in the log yet. */
-interface Decided {
-  readonly outcome: Allowed | Denied;
-  readonly events: readonly EventInput[];
 }
 
 /** What a call is about once it is known. */
@@ -102,12 +97,8 @@ export class Executor {
   async #close(): Promise<void> {
     const { gate, session } = this.#options;
     const idle = new Promise<void>((resolve) => this.#onIdle = resolve);
-    try {
-      gate.endSession(session);
-    } catch (error) {
-      // A gate that fails must not keep calls and servers from ending.
-      this.#options.onError(error);
-    }
+    // A gate that fails must not keep calls and servers from ending, nor may one that takes its time.
+    new Promise<void>((resolve) => resolve(gate.endSession(session))).catch(this.#options.onError);
     this.#signals.end(new HostError("ERR_SESSION_CLOSED", `Session "${session}" was closed`));
     this.#waiting.clear();
     if (this.#running > 0) await idle;
@@ -148,7 +139,7 @@ export class Executor {
   }
 
   async #decide(call: Call, name: string, decisions: number): Promise<Outcome> {
-    const { view, scrubber } = this.#options;
+    const { view, output } = this.#options;
     const resolved = await resolveCall(call, name, view, this.#options);
     if ("outcome" in resolved) return resolved.outcome;
     const { route } = resolved;
@@ -159,37 +150,70 @@ export class Executor {
       });
     }
     const verdict = await this.#ask(call, route);
-    if (verdict === undefined) {
-      return await this.#fail(call, "permission_denied", {
-        code: "ERR_DENIED",
-        message: `Call of ${call.tool} was denied: the gate has failed`,
-      });
-    }
+    if (verdict === undefined) return await this.#undecided(call);
     call.requestId = verdict.requestId;
-    // The gate has scrubbed the arguments already; scrubbing comes before cutting.
-    const argsPreview = verdict.events[0]?.payload["args"] ?? previewArgs(scrubber.value(call.args));
+    let argsPreview: unknown;
+    try {
+      // The gate has scrubbed the arguments already; scrubbing comes before cutting.
+      argsPreview = verdict.events[0]?.payload["args"] ?? previewArgs(output.scrubber.value(call.args));
+    } catch (error) {
+      this.#options.onError(error);
+      return await this.#undecided(call);
+    }
     const subject: Subject = { name, route, argsPreview };
     if (verdict.kind === "decided") return await this.#act(call, subject, verdict, decisions);
     await call.append(verdict.events);
     if (verdict.returnPending) return this.#leave(call, subject, verdict);
-    return await this.#act(call, subject, await verdict.wait(), decisions);
+    return await this.#act(call, subject, await this.#settled(call, verdict), decisions);
   }
 
-  /** `undefined` when the gate itself fails: then nothing passes. */
+  /** `undefined` when the gate fails, or stays silent after the call is over: then nothing passes. */
   async #ask(call: Call, route: Route): Promise<GateVerdict | undefined> {
+    const { gate, clock, onError } = this.#options;
     try {
       const request = this.#requests.of(call, route);
-      return await this.#options.gate.decide(request instanceof Promise ? await request : request);
+      const asked = request instanceof Promise ? await request : request;
+      const verdict = await untilOver(gate.decide(asked), call.signal, clock);
+      if (verdict === undefined && call.signal.aborted) return undefined;
+      if (isVerdict(verdict)) return verdict;
+      onError(new HostError("ERR_DENIED", `Cannot call ${call.tool}: the gate gave no verdict`));
     } catch (error) {
-      this.#options.onError(error);
-      return undefined;
+      onError(error);
     }
+    return undefined;
+  }
+
+  /** What an ask ends with. A gate that fails, or stays silent after the call is over, has said no. */
+  async #settled(call: Call, verdict: WaitingCall["verdict"]): Promise<Decision> {
+    const { clock, onError } = this.#options;
+    const { requestId, risk } = verdict;
+    let reason = "gate_failed";
+    try {
+      const settled = await untilOver(verdict.wait(), call.signal, clock);
+      if (isSettled(settled)) return { ...settled, risk };
+      if (settled === undefined && call.signal.aborted) reason = "gate_silent";
+      else onError(new HostError("ERR_DENIED", `Cannot call ${call.tool}: the gate gave no decision`));
+    } catch (error) {
+      onError(error);
+    }
+    const outcome: Denied = { decision: "deny", sourcedFrom: "host_stop", reason: "permission_denied" };
+    const { decision, sourcedFrom } = outcome;
+    return { outcome, events: [resolvedEvent({ requestId, decision, actor: "host", sourcedFrom, reason })], risk };
+  }
+
+  /** Nothing was decided. */
+  #undecided(call: Call): Promise<Outcome> {
+    const message = `Call of ${call.tool} was denied: the gate has failed`;
+    if (!call.signal.aborted) return this.#fail(call, "permission_denied", { code: "ERR_DENIED", message });
+    const silent: Denied = { decision: "deny", sourcedFrom: "host_stop", reason: "permission_denied" };
+    return this.#deny(call, { outcome: silent, events: [], risk: "network" });
   }
 
   /** A tool that changed after it was allowed is decided about again. */
-  async #act(call: Call, subject: Subject, { outcome, events }: Decided, decisions: number): Promise<Outcome> {
+  async #act(call: Call, subject: Subject, decided: Decision, decisions: number): Promise<Outcome> {
     const { name, route, argsPreview } = subject;
-    if (outcome.decision === "deny") return await this.#deny(call, outcome, events);
+    const { events } = decided;
+    if (decided.outcome.decision === "deny") return await this.#deny(call, decided);
     if (route.kind === "local") return await callLocal(call, route.tool, events, this.#options);
     const ended = await callServer(
       call,
@@ -205,17 +229,21 @@ export class Executor {
     });
   }
 
-  async #deny(call: Call, denied: Denied, before: readonly EventInput[]): Promise<Outcome> {
+  async #deny(call: Call, decided: Decision): Promise<Outcome> {
+    const { events: before } = decided;
+    const denied = decided.outcome as Denied;
     const isClosing = this.#closing !== undefined;
     if (call.signal.aborted && !isClosing) {
       return await call.end([...before, toolCancelled(call, "not_sent")], false, () => call.cancelled());
     }
     const reason = isClosing && denied.sourcedFrom === "host_stop" ? "session_closed" : denied.reason;
     const fault = { code: "ERR_DENIED", message: `Call of ${call.tool} was denied: ${denialText(denied)}` };
+    // How to allow it is for whoever called; the log says what happened.
+    const told = { ...fault, message: fault.message + wayToAllow(call.tool, decided) };
     return await call.end(
       [...before, toolFailed(call, reason, "not_sent", fault)],
       false,
-      () => call.failed("denied", reason, fault),
+      () => call.failed("denied", reason, told),
     );
   }
 
@@ -248,7 +276,7 @@ export class Executor {
         this.#run({ name, toolCallId, args, options }, async (call) => {
           call.tool = route.kind === "mcp" ? route.entry.qualified : route.tool.name;
           call.requestId = verdict.requestId;
-          return await this.#act(call, waiting, await verdict.wait(), 1);
+          return await this.#act(call, waiting, await this.#settled(call, verdict), 1);
         }),
     );
   }

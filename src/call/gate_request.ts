@@ -1,5 +1,5 @@
 import type { CatalogEntry } from "../catalog/catalog.ts";
-import type { Denied, GateRequest, Risk } from "../permission/request.ts";
+import type { GateRequest, Risk } from "../permission/request.ts";
 import type { Server } from "../servers/server.ts";
 import type { Call } from "./call.ts";
 import type { Route } from "./resolved.ts";
@@ -82,24 +82,5 @@ export class GateRequests {
     const fingerprint = `${server.fingerprint} ${definition ?? ""}`;
     this.#fingerprints.set(entry, fingerprint);
     return fingerprint;
-  }
-}
-
-/** Why a call was denied, as the end of a sentence. */
-export function denialText({ reason, sourcedFrom }: Denied): string {
-  if (reason === "too_many_asks") return "too many calls wait for a decision already";
-  switch (sourcedFrom) {
-    case "user_deny":
-      return "a person said no";
-    case "timeout":
-      return "nobody decided in time";
-    case "no_approver":
-      return "somebody has to decide and nobody can be asked";
-    case "host_stop":
-      return "nobody can be asked any more";
-    case "default":
-      return "its risk is denied unless a rule allows it";
-    default:
-      return "a rule says so";
   }
 }

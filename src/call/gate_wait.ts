@@ -1,0 +1,49 @@
+import { whenAborted } from "../kernel/abort.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Allowed, Denied, GateVerdict } from "../permission/request.ts";
+
+/** What a gate may take to say itself that a call was cut off. */
+const GRACE_MS = 1000;
+
+/**
+ * What a gate answers; `undefined` where it stays silent for a second after the call is over. A gate may be the user's
+ * own and never answer: its silence must not keep a caller waiting or a session from closing.
+ */
+export function untilOver<T>(answer: T | Promise<T>, signal: AbortSignal, clock: Clock): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    let leave: (() => void) | undefined;
+    const giveUp = (): void => {
+      const timer = clock.after(GRACE_MS, () => resolve(undefined));
+      leave = () => timer.cancel();
+    };
+    if (signal.aborted) giveUp();
+    else leave = whenAborted(signal, giveUp);
+    Promise.resolve(answer).then((value) => {
+      leave?.();
+      resolve(value);
+    }, (error: unknown) => {
+      leave?.();
+      reject(error);
+    });
+  });
+}
+
+/** True for what a gate may answer. What is none of it must not be taken for an allow. */
+export function isVerdict(value: unknown): value is GateVerdict {
+  if (typeof value !== "object" || value === null) return false;
+  const { kind, events, outcome, wait } = value as Record<string, unknown>;
+  if (!Array.isArray(events)) return false;
+  return kind === "decided" ? isOutcome(outcome) : kind === "ask" && typeof wait === "function";
+}
+
+/** The same for what an ask ends with. */
+export function isSettled(value: unknown): value is Awaited<ReturnType<Extract<GateVerdict, { kind: "ask" }>["wait"]>> {
+  if (typeof value !== "object" || value === null) return false;
+  const { events, outcome } = value as Record<string, unknown>;
+  return Array.isArray(events) && isOutcome(outcome);
+}
+
+function isOutcome(value: unknown): value is Allowed | Denied {
+  const decision = (value as { readonly decision?: unknown } | null | undefined)?.decision;
+  return decision === "allow" || decision === "deny";
+}

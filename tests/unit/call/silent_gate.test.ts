@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import type { Gate, GateVerdict } from "../../../src/permission/request.ts";
+import { done, text } from "../../fixtures/fake_client.ts";
+import { until } from "../../fixtures/settle.ts";
+import { callScene } from "./call_setup.ts";
+
+const never = (): Promise<never> => new Promise(() => {});
+const requested = {
+  type: "permission.requested",
+  payload: { requestId: "req_x", tool: "mcp.echo.echo", args: {}, sourcedFrom: "default", by: "caller" },
+} as const;
+
+/** A gate of a user's, of which a test gives the parts that matter. */
+function gateOf(decide: () => unknown, rest: Partial<Gate> = {}): Gate {
+  return { decide: decide as Gate["decide"], endSession: () => {}, close: () => {}, ...rest };
+}
+
+function askThat(wait: () => unknown): Gate {
+  const verdict = { kind: "ask", requestId: "req_x", risk: "network", events: [requested], returnPending: false, wait };
+  return gateOf(() => Promise.resolve(verdict as GateVerdict));
+}
+
+describe("a gate that never answers", () => {
+  it.each([
+    ["about a call", gateOf(never), []],
+    ["to an ask", askThat(never), ["permission.requested", "permission.resolved"]],
+  ])("%s does not keep its session from closing", async (_what, gate, before) => {
+    const { executor, clock, sink } = await callScene({ gate });
+    const outcome = executor.call("mcp.echo.echo", {});
+    const closed = executor.close();
+    await clock.advance(1000);
+    await closed;
+    expect(await outcome).toMatchObject({ status: "denied", error: { code: "ERR_DENIED", reason: "session_closed" } });
+    expect(sink.types).toEqual([...before, "tool.failed"]);
+    expect(sink.events.at(-1)!.payload).toMatchObject({ reason: "session_closed", outcome: "not_sent" });
+    expect(clock.timers).toBe(0);
+  });
+
+  it.each([["about a call", gateOf(never)], ["to an ask", askThat(never)]])(
+    "%s does not keep a caller that gives up",
+    async (_what, gate) => {
+      const { executor, clock, sink, connect } = await callScene({ gate });
+      const caller = new AbortController();
+      const outcome = executor.call("mcp.echo.echo", {}, { signal: caller.signal });
+      await clock.advance(10);
+      caller.abort();
+      await clock.advance(1000);
+      expect((await outcome).status).toBe("cancelled");
+      expect(sink.types.at(-1)).toBe("tool.cancelled");
+      expect(connect.last.taken).toEqual([]);
+      await executor.close();
+      expect(clock.timers).toBe(0);
+    },
+  );
+
+  it("and one that fails when the session ends, at once or later, keeps nothing open", async () => {
+    const later = gateOf(never, { endSession: (() => Promise.reject(new Error("late"))) as () => void });
+    const { executor, errors } = await callScene({ gate: later });
+    await executor.close();
+    await until(() => errors.length === 1);
+  });
+});
+
+describe("a gate that answers nonsense", () => {
+  it.each<[string, Gate]>([
+    ["nothing", gateOf(() => Promise.resolve(undefined))],
+    ["another kind", gateOf(() => ({ kind: "maybe", events: [] }))],
+    ["no decision", gateOf(() => ({ kind: "decided", requestId: "r", risk: "read", events: [], outcome: {} }))],
+    ["a failure while it is asked", gateOf(() => Promise.reject(new Error("down")))],
+    ["a decision that is none", askThat(() => Promise.resolve({ events: [], outcome: { decision: "perhaps" } }))],
+    ["a failure while it is waited for", askThat(() => Promise.reject(new Error("down")))],
+  ])("%s lets nothing pass and ends the call", async (_what, gate) => {
+    const { executor, sink, connect, errors } = await callScene({ gate });
+    expect(await executor.call("mcp.echo.echo", {})).toMatchObject({
+      status: "denied",
+      error: { code: "ERR_DENIED", reason: "permission_denied" },
+    });
+    expect(sink.types.at(-1)).toBe("tool.failed");
+    expect(sink.ofType("permission.resolved")).toHaveLength(sink.ofType("permission.requested").length);
+    expect(connect.last.taken).toEqual([]);
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe("an artifact store that never answers", () => {
+  it("does not keep a session from closing, nor lose the result", async () => {
+    const { executor, connect, artifacts, errors } = await callScene();
+    artifacts.create = never;
+    connect.last.onCall = () => done(text("x".repeat(10_000)));
+    const outcome = executor.call("mcp.echo.echo", {});
+    await until(() => connect.last.taken.length === 1);
+    await executor.close();
+    expect(await outcome).toMatchObject({ status: "completed", output: "x".repeat(10_000) });
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe("the outcome of a denied call", () => {
+  it.each<[string, Parameters<typeof callScene>[0], string, string]>([
+    [
+      "that nobody could be asked about",
+      { permission: {} },
+      "echo",
+      `hand "approve" to the host or put {"tool":"mcp.echo.echo","risk":"network","decision":"allow"} into permission.rules`,
+    ],
+    ["that no rule can allow", { permission: {} }, "delete_all", `; to allow it, hand "approve" to the host`],
+    [
+      "that a rule denies",
+      { permission: { rules: [{ decision: "deny", name: "no echo" }] } },
+      "echo",
+      `change rule "no echo" in permission.rules`,
+    ],
+  ])("%s says how to allow it, and the log does not", async (_what, options, tool, way) => {
+    const { executor, sink } = await callScene(options);
+    const outcome = await executor.call(`mcp.echo.${tool}`, {});
+    expect(outcome.status).toBe("denied");
+    expect(outcome.error!.message.endsWith(way)).toBe(true);
+    expect(JSON.stringify(sink.events)).not.toContain("to allow it");
+  });
+
+  it("of a call with a credential names the rule that lets it pass", async () => {
+    const { executor } = await callScene();
+    const outcome = await executor.call("mcp.echo.echo", { key: "hunter2hunter2" });
+    expect(outcome.error!.message).toContain(`"risk":"credential","decision":"allow"} into permission.rules`);
+  });
+});
