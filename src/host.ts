@@ -2,6 +2,7 @@ import { createLocalTools } from "./catalog/local_tool.ts";
 import { connectClient } from "./client/connect.ts";
 import { createLog, type EventSink } from "./events/log.ts";
 import { memoryLog } from "./events/memory_store.ts";
+import { correlatingMembers } from "./events/vocabulary.ts";
 import type { HostOptions } from "./host_options.ts";
 import { Host, openOptions } from "./host_owner.ts";
 import { systemClock } from "./kernel/clock.ts";
@@ -12,6 +13,7 @@ import { createGate } from "./permission/gate.ts";
 import { compilePolicy } from "./permission/policy.ts";
 import { chainScrubbers } from "./scrub/chain.ts";
 import { createScrubber } from "./scrub/known_values.ts";
+import { withholding } from "./scrub/withholding.ts";
 import { dialServer } from "./servers/dial.ts";
 import type { ManagerContext } from "./servers/manager.ts";
 import { exponentialBackoff } from "./servers/restart_policy.ts";
@@ -65,7 +67,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
     }
   }
   const known = createScrubber(secrets);
-  const scrubber = chainScrubbers(known, ...(options.scrubbers ?? []));
+  const strictScrubber = chainScrubbers(known, ...(options.scrubbers ?? []));
+  // What has to be written in any case must not fail with a scrubber of the user's.
+  const scrubber = strictScrubber === known
+    ? known
+    : withholding(strictScrubber, { known, onError, keep: correlatingMembers });
   const store = await (options.log ?? memoryLog()).open({ runtime, clock, ids });
   const log = createLog({ store, scrubber, clock, ids });
   const desk = createDesk({
@@ -81,7 +87,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       desk,
       clock,
       ids,
-      scrubber,
+      scrubber: strictScrubber,
       // Only what the host holds makes a call one of credentials, not what merely looks like a secret.
       holdsSecret: (args) => known.value(args) !== args,
       ...(approve === undefined ? {} : { approve }),
@@ -101,6 +107,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const managing: Omit<ManagerContext, "source" | "append"> = {
     clock,
     scrubber,
+    strictScrubber,
     secrets,
     onError,
     slots: new Slots(options.maxParallelStarts ?? MAX_PARALLEL_STARTS),

@@ -9,7 +9,7 @@ import { randomIds } from "./kernel/ids.ts";
 import type { Desk, DeskAsk, DeskDecision } from "./permission/desk.ts";
 import type { Approval, Gate } from "./permission/request.ts";
 import type { Scrubber } from "./scrub/scrubber.ts";
-import { normaliseServer, placeOf } from "./servers/config.ts";
+import { memberOf, normaliseServer, placeOf } from "./servers/config.ts";
 import type { ServerConfigInput } from "./servers/config_input.ts";
 import { type Fault, faultOf } from "./servers/fault.ts";
 import { type ManagerContext, ServerManager } from "./servers/manager.ts";
@@ -96,7 +96,7 @@ export class Host implements AsyncDisposable {
         const server = await this.#global.manage(config);
         if (config.required) required.push(server.latestStart);
       } catch (error) {
-        if ((input as { readonly required?: unknown } | null)?.required === true) throw error;
+        if (memberOf(input, "required") === true) throw error;
         await this.#reject(input, error);
       }
     }
@@ -183,7 +183,7 @@ export class Host implements AsyncDisposable {
         scrubber,
         onError,
         output: {
-          scrubber,
+          scrubber: managing.strictScrubber ?? scrubber,
           artifacts: this.#artifacts,
           previewBytes: PREVIEW_BYTES,
           maxOutputBytes: MAX_OUTPUT_BYTES,
@@ -301,7 +301,7 @@ export class Host implements AsyncDisposable {
   async #reject(input: unknown, error: unknown): Promise<void> {
     const { scrubber, sink } = this.#parts;
     const fault: Fault = faultOf(error, scrubber);
-    const given = (input as { readonly name?: unknown } | null)?.name;
+    const given = memberOf(input, "name");
     const name = typeof given === "string" && given !== "" ? given.slice(0, 64) : placeOf(input);
     this.#rejected.push({ name, state: "rejected", toolCount: 0, error: fault.message });
     await sink.append([failedEvent(name, error, scrubber)]);

@@ -1,6 +1,7 @@
 import { HostError } from "../kernel/errors.ts";
 import type { JsonObject, ToolAnnotations } from "../protocol/model.ts";
 import type { ListedTool } from "./listing.ts";
+import { type DefinitionScrubber, shownSchema } from "./shown_schema.ts";
 
 /** A tool as MCP clients take it. */
 export interface McpToolDefinition {
@@ -44,6 +45,8 @@ export type ToolFormat = keyof ToolDefinitions;
 export interface ToolDefinitionOptions {
   /** What stands as the description of a tool, which is text of its server. Default: the text as it came. */
   readonly describe?: (tool: ListedTool) => string | undefined;
+  /** Takes secrets of the host out of what servers say of their tools. Default: nothing is taken out. */
+  readonly scrubber?: DefinitionScrubber;
 }
 
 /** The AI SDK knows its own schemas by this registered symbol, so that it need not be imported here. */
@@ -66,8 +69,8 @@ const converters: { readonly [F in ToolFormat]: (tools: readonly McpToolDefiniti
 };
 
 /**
- * The definitions of tools as an API takes them, under names that resolve to them. Schemas are passed on as they are,
- * and shared: do not change them. Throws `ERR_INVALID_ARGUMENTS` for a format that is none.
+ * The definitions of tools as an API takes them, under names that resolve to them. Schemas without secrets are passed
+ * on as they are, and shared: do not change them. Throws `ERR_INVALID_ARGUMENTS` for a format that is none.
  */
 export function toolDefinitions<F extends ToolFormat>(
   tools: Iterable<ListedTool>,
@@ -76,7 +79,8 @@ export function toolDefinitions<F extends ToolFormat>(
 ): ToolDefinitions[F] {
   if (!Object.hasOwn(converters, format)) {
     const wanted = Object.keys(converters).join(", ");
-    throw new HostError("ERR_INVALID_ARGUMENTS", `Cannot define tools in this format: it is none of ${wanted}`);
+    const found = typeof format === "string" ? JSON.stringify(format.slice(0, 64)) : typeof format;
+    throw new HostError("ERR_INVALID_ARGUMENTS", `Cannot define tools in format ${found}, wanted one of ${wanted}`);
   }
   return converters[format](Array.from(tools, (tool) => define(tool, options)));
 }
@@ -84,13 +88,19 @@ export function toolDefinitions<F extends ToolFormat>(
 function define(tool: ListedTool, options: ToolDefinitionOptions): McpToolDefinition {
   const { title, description, inputSchema } = tool.kind === "mcp" ? tool.entry.definition : tool.tool;
   const extra = tool.kind === "mcp" ? tool.entry.definition : undefined;
+  const described = options.describe === undefined ? description : options.describe(tool);
+  const { scrubber } = options;
+  const text = (given: string): string => scrubber === undefined ? given : scrubber.text(given);
+  const schema = (given: JsonObject): JsonObject => scrubber === undefined ? given : shownSchema(given, scrubber);
+  const input = schema(inputSchema);
+  const annotations = scrubber === undefined ? extra?.annotations : scrubber.value(extra?.annotations);
   return {
     name: tool.alias,
-    ...(title === undefined ? {} : { title }),
-    ...described(options.describe === undefined ? description : options.describe(tool)),
-    inputSchema: inputSchema["type"] === "object" ? inputSchema : { type: "object", ...inputSchema },
-    ...(extra?.outputSchema === undefined ? {} : { outputSchema: extra.outputSchema }),
-    ...(extra?.annotations === undefined ? {} : { annotations: extra.annotations }),
+    ...(title === undefined ? {} : { title: text(title) }),
+    ...(described === undefined ? {} : { description: text(described) }),
+    inputSchema: input["type"] === "object" ? input : { type: "object", ...input },
+    ...(extra?.outputSchema === undefined ? {} : { outputSchema: schema(extra.outputSchema) }),
+    ...(annotations === undefined ? {} : { annotations }),
   };
 }
 

@@ -73,5 +73,25 @@ export const decisionSources = [
   "host_stop",
 ] as const;
 
+/** Members of payloads that hold one of these words, or an id of ours: what tells an event from others of its type. */
+export const correlatingMembers: ReadonlySet<string> = new Set([
+  "actor",
+  "by",
+  "containment",
+  "decision",
+  "kind",
+  "lastReason",
+  "level",
+  "outcome",
+  "reason",
+  "requestId",
+  "risk",
+  "riskAtDecision",
+  "scope",
+  "server",
+  "sourcedFrom",
+  "toolCallId",
+]);
+
 /** What an acknowledged append is worth. */
 export const levels = ["durable", "none", "memory"] as const;

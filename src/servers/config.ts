@@ -1,3 +1,4 @@
+import { causeCode, isHostError } from "../kernel/errors.ts";
 import type { Risk } from "../permission/request.ts";
 import { SERVER_DEFAULTS } from "./config_defaults.ts";
 import type { AuthType, ServerConfigInput } from "./config_input.ts";
@@ -51,9 +52,24 @@ const NAME = /^(?!.*__)[A-Za-z0-9_-]{0,31}[A-Za-z0-9-]$/;
 
 /**
  * Checks what a user wrote and fills in every default. `place` says where it was written, for messages; the server's
- * name if it is left out. Throws `ERR_CONFIG` that names the place, what was found and what was wanted, never a value.
+ * name if it is left out. Throws `ERR_CONFIG` that names the place, what was found and what was wanted, never a value;
+ * nothing else, whatever the input does when it is read.
  */
 export function normaliseServer(input: unknown, place: string = placeOf(input)): ServerConfig {
+  try {
+    return normalise(input, place);
+  } catch (error) {
+    throw asConfigError(error, place);
+  }
+}
+
+/** What a configuration failed with: a getter or a proxy of the user's may have thrown anything. */
+export function asConfigError(error: unknown, place: string): unknown {
+  if (isHostError(error)) return error;
+  return configError(place, `a member of it threw ${causeCode(error)} when it was read, wanted plain values`);
+}
+
+function normalise(input: unknown, place: string): ServerConfig {
   const shape = parseServerShape(input, place);
   if (!NAME.test(shape.name) || RESERVED.has(shape.name)) {
     const wanted = 'wanted 1 to 32 of A-Z a-z 0-9 _ -, no "__", no "_" at the end, neither "mcp" nor "local"';
@@ -91,10 +107,20 @@ export function normaliseServer(input: unknown, place: string = placeOf(input)):
 
 /** How messages call a server that was given in code. */
 export function placeOf(input: unknown): string {
-  const name = typeof input === "object" && input !== null ? (input as { name?: unknown }).name : undefined;
+  const name = memberOf(input, "name");
   return typeof name === "string" && name !== ""
     ? `server ${JSON.stringify(name.slice(0, 64))}`
     : "server without a name";
+}
+
+/** A member of what may be anything; `undefined` also where reading it fails, which is told where all of it is read. */
+export function memberOf(input: unknown, key: string): unknown {
+  try {
+    return typeof input === "object" && input !== null ? (input as Record<string, unknown>)[key] : undefined;
+  } catch {
+    // Whoever reads the whole input meets the same fault and reports it.
+    return undefined;
+  }
 }
 
 function timeoutOf(shape: ServerConfigInput, place: string): number {

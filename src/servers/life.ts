@@ -2,7 +2,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Client } from "../client/client.ts";
 import type { EventCursor, EventInput } from "../events/event.ts";
 import { atMost, sleep } from "../kernel/clock.ts";
-import { isHostError } from "../kernel/errors.ts";
+import { type HostError, isHostError } from "../kernel/errors.ts";
 import type { TransportEnd } from "../transport/transport.ts";
 import { type Attempt, newAttempt } from "./attempt.ts";
 import { CatalogRefresh } from "./catalog_refresh.ts";
@@ -11,7 +11,7 @@ import { type Crash, crashOfEnd, crashOfStart, type CrashReason } from "./crash.
 import type { Dialed } from "./dial.ts";
 import { faultOf, startError } from "./fault.ts";
 import type { LifeContext, LifeOwner } from "./life_owner.ts";
-import { refusalOf } from "./refusal.ts";
+import { closedMeanwhile, refusalOf } from "./refusal.ts";
 import { lossReason, type RestartStep } from "./restart_policy.ts";
 import {
   authRequiredEvent,
@@ -54,6 +54,8 @@ export class Life {
   #closing: Promise<void> | undefined;
   #refresh: CatalogRefresh | undefined;
   #changedEarly = false;
+  /** What a start fails with that never came to an end. */
+  #unfinished: HostError | undefined;
 
   /** `once`: a first start that fails is final. `before` is what has to be over first. */
   constructor(
@@ -77,6 +79,7 @@ export class Life {
 
   /** Ends it. Calls in flight end with `loss`. */
   end(loss: Loss): void {
+    if (loss.reason === "session_closed") this.#unfinished = closedMeanwhile(this.#owner.config.name);
     this.connection?.lose(loss);
     this.connection = undefined;
     this.#refresh?.stop();
@@ -109,7 +112,7 @@ export class Life {
       this.#attempt.fail(error);
       this.#owner.changed(this, "permanently_failed", error);
     } finally {
-      this.#attempt.fail(refusalOf(name, "removed"));
+      this.#attempt.fail(this.#unfinished ?? refusalOf(name, "removed"));
       await this.#closing;
     }
   }

@@ -3,7 +3,8 @@ import { canonicalJson } from "../kernel/canonical.ts";
 import { HostError } from "../kernel/errors.ts";
 import { nearestWord } from "../kernel/nearest.ts";
 import type { SecretRegistry } from "../kernel/secrets.ts";
-import { normaliseServer, type ServerConfig } from "./config.ts";
+import type { Scrubber } from "../scrub/scrubber.ts";
+import { asConfigError, normaliseServer, placeOf, type ServerConfig } from "./config.ts";
 import { registerSecrets, serverFingerprint } from "./config_secrets.ts";
 import type { ServerStatus } from "./server.ts";
 import { type StopReason, Supervisor, type SupervisorContext } from "./supervisor.ts";
@@ -11,6 +12,8 @@ import { type StopReason, Supervisor, type SupervisorContext } from "./superviso
 /** What a manager and all of its servers work with. */
 export interface ManagerContext extends Omit<SupervisorContext, "onChange"> {
   readonly secrets: SecretRegistry;
+  /** Fails rather than withhold a text, which would make two configurations look alike. Default: `scrubber`. */
+  readonly strictScrubber?: Scrubber;
 }
 
 /**
@@ -43,7 +46,7 @@ export class ServerManager implements RoutedSource<Supervisor>, AsyncDisposable 
 
   /**
    * Starts a server, once, and keeps it up from then on. Resolves with its number of tools. Rejects with what the start
-   * failed with, `ERR_CONFIG`, or `ERR_DUPLICATE_SERVER`; nothing of it is left then. A disabled one is kept and not started.
+   * failed with, `ERR_CONFIG`, `ERR_DUPLICATE_SERVER`, or `ERR_CLOSED` when the manager closes meanwhile; nothing of it is left then. A disabled one is kept and not started.
    */
   async add(input: unknown): Promise<number> {
     const server = await this.#create(normaliseServer(input));
@@ -64,8 +67,9 @@ export class ServerManager implements RoutedSource<Supervisor>, AsyncDisposable 
     return server;
   }
 
-  /** Stops a server and forgets it; resolves once nothing of it is left. Rejects with `ERR_SERVER_NOT_FOUND`. */
+  /** Stops a server and forgets it; resolves once nothing of it is left. Rejects with `ERR_SERVER_NOT_FOUND` or `ERR_CLOSED`. */
   async remove(name: string, reason: StopReason = "removed"): Promise<void> {
+    this.#checkOpen("remove a server");
     const server = this.find(name);
     await server.stop(reason);
     this.#forget(server);
@@ -74,6 +78,7 @@ export class ServerManager implements RoutedSource<Supervisor>, AsyncDisposable 
   /** Starts a server afresh, also one that was given up. Rejects with what the start failed with. */
   restart(name: string): Promise<void> {
     try {
+      this.#checkOpen("restart a server");
       return this.find(name).restart();
     } catch (error) {
       return Promise.reject(error);
@@ -126,22 +131,29 @@ export class ServerManager implements RoutedSource<Supervisor>, AsyncDisposable 
   }
 
   async #create(config: ServerConfig): Promise<Supervisor> {
-    const { secrets, scrubber } = this.#context;
-    registerSecrets(config, secrets);
-    const fingerprint = await serverFingerprint(config, scrubber);
+    const { secrets, scrubber, strictScrubber = scrubber } = this.#context;
+    let fingerprint: string;
+    try {
+      registerSecrets(config, secrets);
+      fingerprint = await serverFingerprint(config, strictScrubber);
+    } catch (error) {
+      throw asConfigError(error, placeOf(config));
+    }
     // A name is free again once its last owner is gone for good: one process a name, at any instant.
     for (let old = this.#servers.get(config.name); old !== undefined; old = this.#servers.get(config.name)) {
       if (!old.isStopped) throw duplicate(config.name, this.source);
       await old.stop("removed");
       this.#forget(old);
     }
-    if (this.#closing !== undefined) {
-      throw new HostError("ERR_CLOSED", `Cannot add server "${config.name}": ${this.source} is closed`);
-    }
+    this.#checkOpen(`add server "${config.name}"`);
     const server = new Supervisor(config, fingerprint, { ...this.#context, onChange: () => this.#version++ });
     this.#servers.set(config.name, server);
     this.#version++;
     return server;
+  }
+
+  #checkOpen(action: string): void {
+    if (this.#closing !== undefined) throw new HostError("ERR_CLOSED", `Cannot ${action}: ${this.source} is closed`);
   }
 
   #forget(server: Supervisor): void {

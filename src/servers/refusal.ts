@@ -2,6 +2,13 @@ import type { EventCursor } from "../events/event.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { ServerState } from "./server.ts";
 
+/** Why a start came to no end: its session or its host has closed. */
+export function closedMeanwhile(name: string): HostError {
+  return new HostError("ERR_CLOSED", `Cannot start server "${name}": what it belongs to was closed meanwhile`, {
+    facts: { server: name, reason: "session_closed" },
+  });
+}
+
 /**
  * Why a server in this state takes no call. `facts.reason` is a reason of `tool.failed`, `facts.cause` the crash that led
  * to it; `lastError` is what it last failed with, scrubbed.

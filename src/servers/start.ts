@@ -1,9 +1,10 @@
-import { buildCatalog, type Catalog } from "../catalog/catalog.ts";
+import { buildCatalog, type Catalog, type RejectedTool } from "../catalog/catalog.ts";
 import type { Client, ConnectOptions, ToolList } from "../client/client.ts";
 import type { EventInput } from "../events/event.ts";
 import { cancelled } from "../kernel/abort.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
+import type { Tool } from "../protocol/model.ts";
 import type { VerdictCache } from "../protocol/negotiate.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import type { TransportEnd } from "../transport/transport.ts";
@@ -102,10 +103,26 @@ export async function readCatalog(
   scrubber: Scrubber,
   warn: (kind: string, excerpt: string | undefined) => void,
 ): Promise<{ readonly catalog: Catalog; readonly events: readonly EventInput[] }> {
-  const { catalog, rejected } = await buildCatalog(config.name, list.tools);
+  const { shown, secret } = withoutSecretNames(list.tools, scrubber);
+  const { catalog, rejected } = await buildCatalog(config.name, shown);
   const malformed = list.malformed.map(({ name, why }) => ({ tool: name ?? "", why }));
   if (list.truncated !== undefined) warn("list_truncated", list.truncated);
-  return { catalog, events: rejectedEvents(config.name, [...malformed, ...rejected], scrubber) };
+  return { catalog, events: rejectedEvents(config.name, [...malformed, ...secret, ...rejected], scrubber) };
+}
+
+/** A name is shown wherever its tool is, and cannot be scrubbed: the server knows the tool by no other. */
+function withoutSecretNames(
+  tools: readonly Tool[],
+  scrubber: Scrubber,
+): { readonly shown: readonly Tool[]; readonly secret: readonly RejectedTool[] } {
+  const secret: RejectedTool[] = [];
+  const shown = tools.filter(({ name }) => {
+    // What is no name is the catalog's to refuse.
+    const clean = typeof name === "string" ? scrubber.text(name) : name;
+    if (clean !== name) secret.push({ tool: clean, why: "its name holds a secret of this host" });
+    return clean === name;
+  });
+  return { shown, secret };
 }
 
 function lostDuringStart(end: TransportEnd): HostError {

@@ -1,5 +1,5 @@
 import type { Scrubber } from "../scrub/scrubber.ts";
-import { normaliseServer, placeOf, type ServerConfig } from "./config.ts";
+import { memberOf, normaliseServer, placeOf, type ServerConfig } from "./config.ts";
 import { type Fault, faultOf } from "./fault.ts";
 import { isSameConfig, type ServerManager } from "./manager.ts";
 import type { ServerState } from "./server.ts";
@@ -91,6 +91,6 @@ function report(name: string, action: SyncReport["action"], server: Supervisor |
 }
 
 function nameOf(input: unknown): string | undefined {
-  const name = typeof input === "object" && input !== null ? (input as { name?: unknown }).name : undefined;
+  const name = memberOf(input, "name");
   return typeof name === "string" && name !== "" ? name : undefined;
 }

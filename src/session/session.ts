@@ -9,7 +9,7 @@ import type { Outcome } from "../call/outcome.ts";
 import type { HostEvent } from "../events/event.ts";
 import type { EventLog, EventSink } from "../events/log.ts";
 import type { Ids } from "../kernel/ids.ts";
-import { HostError } from "../kernel/errors.ts";
+import { HostError, isHostError } from "../kernel/errors.ts";
 import type { Desk, DeskAsk, DeskDecision } from "../permission/desk.ts";
 import type { Approval, Gate } from "../permission/request.ts";
 import type { ServerConfigInput } from "../servers/config_input.ts";
@@ -112,11 +112,11 @@ export class Session implements AsyncDisposable {
 
   /**
    * Starts a server for this session alone and resolves with its number of tools. It is tried once: a failure throws
-   * `ERR_START_FAILED`, `ERR_START_TIMEOUT`, `ERR_CONFIG`, `ERR_DUPLICATE_SERVER` or what else it failed with, and leaves
-   * nothing behind. From then on it is restarted like any other.
+   * `ERR_START_FAILED`, `ERR_START_TIMEOUT`, `ERR_CONFIG`, `ERR_DUPLICATE_SERVER` or what else it failed with,
+   * `ERR_SESSION_CLOSED` where the session closes meanwhile, and leaves nothing behind. From then on it is restarted like any other.
    */
   addMcp(config: ServerConfigInput): Promise<number> {
-    return this.#closing === undefined ? this.#context.manager.add(config) : Promise.reject(this.#closed());
+    return this.#withManager((manager) => manager.add(config));
   }
 
   /** Alias of {@link addMcp}. */
@@ -134,7 +134,7 @@ export class Session implements AsyncDisposable {
    * are never touched: for one of those, as for an unknown name, it rejects with `ERR_SERVER_NOT_FOUND`.
    */
   removeMcpServer(name: string): Promise<void> {
-    return this.#context.manager.remove(name);
+    return this.#withManager((manager) => manager.remove(name));
   }
 
   /** Alias of {@link removeMcpServer}. */
@@ -144,7 +144,7 @@ export class Session implements AsyncDisposable {
 
   /** Starts a server of this session afresh, also one that was given up. Rejects with what the start failed with. */
   restartMcpServer(name: string): Promise<void> {
-    return this.#context.manager.restart(name);
+    return this.#withManager((manager) => manager.restart(name));
   }
 
   /** All servers of all sources, in the order of the sources. */
@@ -158,11 +158,15 @@ export class Session implements AsyncDisposable {
     return Array.from(this.#tools(options), (tool) => tool[spelling]);
   }
 
-  /** The tools as a model API takes them, default as MCP has them; names are those of {@link toolNames}. */
+  /**
+   * The tools as a model API takes them, default as MCP has them; names are those of {@link toolNames}. Scrubbed: a keyword
+   * of a schema with a secret in it is left out. Throws `ERR_INVALID_ARGUMENTS` for a format that is none.
+   */
   toolDefinitions<F extends ToolFormat = "mcp">(
     options: { readonly format?: F } & ToolFilterOptions = {},
   ): ToolDefinitions[F] {
-    return toolDefinitions(this.#tools(options), options.format ?? ("mcp" as F));
+    const { scrubber } = this.#context.call;
+    return toolDefinitions(this.#tools(options), options.format ?? ("mcp" as F), { scrubber });
   }
 
   /**
@@ -234,9 +238,22 @@ export class Session implements AsyncDisposable {
   }
 
   *#tools({ filter }: ToolFilterOptions): Generator<ListedTool<Supervisor>> {
+    const { scrubber } = this.#context.call;
     for (const tool of listTools(this.#view)) {
+      // A name with a secret in it, which may have become known after the list, can neither be shown nor be changed.
+      if (tool.kind === "mcp" && scrubber.text(tool.entry.name) !== tool.entry.name) continue;
       const server = tool.kind === "mcp" ? tool.server.name : undefined;
       if (filter === undefined || filter({ name: tool.qualified, server })) yield tool;
+    }
+  }
+
+  /** A session that is closed, or closes meanwhile, says so and not what became of its servers. */
+  async #withManager<T>(use: (manager: ServerManager) => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw this.#closed();
+    try {
+      return await use(this.#context.manager);
+    } catch (error) {
+      throw isHostError(error, "ERR_CLOSED") && this.#closing !== undefined ? this.#closed() : error;
     }
   }
 
