@@ -1,0 +1,242 @@
+import { HostError, RemoteError } from "../kernel/errors.ts";
+import type { ClientCapabilities, JsonObject } from "../protocol/model.ts";
+import { asObject } from "../protocol/results.ts";
+import { faultOfForm, fillForm } from "./form.ts";
+
+/** A server wants a form filled in (client/elicitation, mode `form`). Its texts are the server's: show who asks. */
+export interface FormAsk {
+  readonly message: string;
+  /** An object schema of flat fields, with titles, defaults and choices. */
+  readonly schema: JsonObject;
+}
+
+/** A server wants a person to visit an address (client/elicitation, mode `url`). Show all of it before opening it. */
+export interface UrlAsk {
+  readonly message: string;
+  /** `http:` or `https:`; nothing has been fetched from it. */
+  readonly url: string;
+  /** What `notifications/elicitation/complete` will name; only servers of 2025-11-25 give it. */
+  readonly elicitationId: string | undefined;
+}
+
+/** How a person answers. Accepting an address is consent to open it, not word that all was done there. */
+export type FormAnswer =
+  /** Untouched fields may be left out: their defaults are filled in. */
+  | { readonly action: "accept"; readonly content?: JsonObject }
+  | { readonly action: "decline" | "cancel" };
+export interface UrlAnswer {
+  readonly action: "accept" | "decline" | "cancel";
+}
+
+/** A place that a server may work in (client/roots). */
+export interface Root {
+  /** `file:` URL. */
+  readonly uri: string;
+  readonly name?: string;
+}
+
+export interface AskContext {
+  /** Fires when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What a server may ask while it works on a request, in both shapes that the revisions know: as a request of its own
+ * (2024-11-05 to 2025-11-25) and inside a result (2026-07-28). Only what has a handler is declared to servers.
+ */
+export interface AskHandlers {
+  readonly form?: (ask: FormAsk, context: AskContext) => FormAnswer | Promise<FormAnswer>;
+  readonly url?: (ask: UrlAsk, context: AskContext) => UrlAnswer | Promise<UrlAnswer>;
+  /** Gets the parameters of `sampling/createMessage` and gives its result; `undefined` refuses. */
+  readonly sample?: (
+    params: JsonObject,
+    context: AskContext,
+  ) => JsonObject | undefined | Promise<JsonObject | undefined>;
+  /** Declares that sampling may use tools. Default false. */
+  readonly sampleTools?: boolean;
+  readonly roots?: (context: AskContext) => readonly Root[] | Promise<readonly Root[]>;
+}
+
+/** The methods by which a server asks. */
+export type AskMethod = "elicitation/create" | "sampling/createMessage" | "roots/list";
+
+const MAX_ASKS = 32;
+const MAX_URL_LENGTH = 8192;
+const INVALID_PARAMS = -32602;
+const METHOD_NOT_FOUND = -32601;
+/** What a user's refusal of sampling is answered with (client/sampling, error handling). */
+const REJECTED = -1;
+
+/** True for a method by which a server may ask something of its host. */
+export function isAsk(method: string): method is AskMethod {
+  return method === "elicitation/create" || method === "sampling/createMessage" || method === "roots/list";
+}
+
+/** What to declare for these handlers. */
+export function capabilitiesOf({ form, url, sample, sampleTools, roots }: AskHandlers): ClientCapabilities {
+  return {
+    ...(form === undefined && url === undefined
+      ? {}
+      : { elicitation: { ...(form === undefined ? {} : { form: {} }), ...(url === undefined ? {} : { url: {} }) } }),
+    ...(sample === undefined ? {} : { sampling: sampleTools === true ? { tools: {} } : {} }),
+    ...(roots === undefined ? {} : { roots: {} }),
+  };
+}
+
+/**
+ * Answers one ask with the result that its method wants. Throws a {@link RemoteError} with the code to answer with for
+ * what is not declared, has no usable shape or was refused, and whatever a handler throws.
+ */
+export async function answerAsk(
+  handlers: AskHandlers,
+  method: string,
+  params: unknown,
+  context: AskContext,
+): Promise<JsonObject> {
+  const given = asObject(params) ?? {};
+  if (method === "elicitation/create") return await elicit(handlers, given, context);
+  if (method === "sampling/createMessage" && handlers.sample !== undefined) {
+    return await sample(handlers, handlers.sample, given, context);
+  }
+  if (method === "roots/list" && handlers.roots !== undefined) {
+    const roots = await handlers.roots(context);
+    const stray = roots.find(({ uri }) => !uri.startsWith("file://"));
+    if (stray !== undefined) {
+      throw new HostError(
+        "ERR_INVALID_ARGUMENTS",
+        `Cannot name a root: found ${JSON.stringify(stray.uri)}, wanted a file: URL`,
+      );
+    }
+    return { roots };
+  }
+  throw new RemoteError(METHOD_NOT_FOUND, "Method not found");
+}
+
+/**
+ * Answers everything that a result of the kind `input_required` asks for, and gives the `inputResponses` of the next
+ * round. Asks that cannot be answered end the request: throws `ERR_PROTOCOL` for what was not declared or has no usable
+ * shape (nobody is asked then, not even the rest), `ERR_DENIED` for a refusal that has no form of its own.
+ */
+export async function answerInputs(
+  handlers: AskHandlers,
+  inputRequests: JsonObject,
+  context: AskContext,
+): Promise<JsonObject> {
+  const entries = Object.entries(inputRequests);
+  if (entries.length > MAX_ASKS) throw unanswerable(`${entries.length} asks at once, at most ${MAX_ASKS} allowed`);
+  const asks = entries.map(([key, entry]) => {
+    const { method, params } = asObject(entry) ?? {};
+    const fault = typeof method === "string" ? faultOfAsk(handlers, method, params) : "it names no method";
+    if (fault !== undefined) throw unanswerable(`${JSON.stringify(key.slice(0, 100))}: ${fault}`);
+    return { key, method: method as string, params };
+  });
+  const answers = await Promise.all(asks.map(async ({ key, method, params }) => {
+    try {
+      return [key, await answerAsk(handlers, method, params, context)] as const;
+    } catch (cause) {
+      if (!(cause instanceof RemoteError)) throw cause;
+      throw new HostError("ERR_DENIED", `Cannot go on: ${method} was refused`, { cause, facts: { method } });
+    }
+  }));
+  return Object.fromEntries(answers);
+}
+
+/** Why an ask cannot be put to its handler; nothing when it can. */
+export function faultOfAsk(handlers: AskHandlers, method: string, params: unknown): string | undefined {
+  const given = asObject(params) ?? {};
+  switch (method) {
+    case "elicitation/create":
+      return faultOfElicitation(handlers, given);
+    case "sampling/createMessage":
+      if (handlers.sample === undefined) return "sampling was not declared";
+      return faultOfSampling(handlers, given);
+    case "roots/list":
+      return handlers.roots === undefined ? "roots were not declared" : undefined;
+  }
+  return `${JSON.stringify(method.slice(0, 100))} is nothing that a server may ask`;
+}
+
+function faultOfElicitation({ form, url }: AskHandlers, params: JsonObject): string | undefined {
+  if (typeof params["message"] !== "string") return "it has no message";
+  const mode = params["mode"] ?? "form";
+  if (mode === "form") {
+    return form === undefined ? "forms were not declared" : faultOfForm(params["requestedSchema"]);
+  }
+  if (mode !== "url") return `mode ${JSON.stringify(String(mode).slice(0, 40))} is not known`;
+  return url === undefined ? "addresses were not declared" : faultOfUrl(params["url"]);
+}
+
+function faultOfUrl(url: unknown): string | undefined {
+  if (typeof url !== "string" || url.length > MAX_URL_LENGTH) return "it has no usable url";
+  try {
+    const { protocol } = new URL(url);
+    return protocol === "https:" || protocol === "http:" ? undefined : `its url is ${protocol}, wanted https:`;
+  } catch {
+    // Whether it is an address is the question.
+    return "its url is no address";
+  }
+}
+
+/** The rules for messages with tools (client/sampling): results alone in their message, each use answered by the next. */
+function faultOfSampling({ sampleTools }: AskHandlers, params: JsonObject): string | undefined {
+  const { messages, maxTokens, tools, toolChoice } = params;
+  if (!Array.isArray(messages)) return "it has no messages";
+  if (typeof maxTokens !== "number") return "it has no maxTokens";
+  if ((tools !== undefined || toolChoice !== undefined) && sampleTools !== true) {
+    return "tools in sampling were not declared";
+  }
+  let open: ReadonlySet<unknown> = new Set();
+  for (const message of messages) {
+    const { role, content } = asObject(message) ?? {};
+    const blocks = (Array.isArray(content) ? content : [content]).map((block) => asObject(block) ?? {});
+    const results = blocks.filter((block) => block["type"] === "tool_result");
+    if (results.length > 0 && (role !== "user" || results.length < blocks.length)) {
+      return "a message mixes tool results with other content";
+    }
+    const answered = new Set(results.map((block) => block["toolUseId"]));
+    if (open.size !== answered.size || [...open].some((id) => !answered.has(id))) {
+      return "a use of a tool is not answered by the message after it";
+    }
+    open = new Set(blocks.filter((block) => block["type"] === "tool_use").map((block) => block["id"]));
+  }
+  return undefined;
+}
+
+async function elicit(handlers: AskHandlers, params: JsonObject, context: AskContext): Promise<JsonObject> {
+  const { form, url } = handlers;
+  if (form === undefined && url === undefined) throw new RemoteError(METHOD_NOT_FOUND, "Method not found");
+  const fault = faultOfElicitation(handlers, params);
+  if (fault !== undefined) throw new RemoteError(INVALID_PARAMS, `Invalid params: ${fault}`);
+  const message = params["message"] as string;
+  if (params["mode"] === "url") {
+    const { elicitationId } = params;
+    const { action } = await url!({
+      message,
+      url: params["url"] as string,
+      elicitationId: typeof elicitationId === "string" ? elicitationId : undefined,
+    }, context);
+    return { action };
+  }
+  const schema = params["requestedSchema"] as JsonObject;
+  const answer = await form!({ message, schema }, context);
+  return answer.action === "accept"
+    ? { action: "accept", content: fillForm(schema, answer.content ?? {}) }
+    : { action: answer.action };
+}
+
+async function sample(
+  handlers: AskHandlers,
+  handler: NonNullable<AskHandlers["sample"]>,
+  params: JsonObject,
+  context: AskContext,
+): Promise<JsonObject> {
+  const fault = faultOfSampling(handlers, params);
+  if (fault !== undefined) throw new RemoteError(INVALID_PARAMS, `Invalid params: ${fault}`);
+  const result = await handler(params, context);
+  if (result === undefined) throw new RemoteError(REJECTED, "User rejected sampling request");
+  return result;
+}
+
+function unanswerable(why: string): HostError {
+  return new HostError("ERR_PROTOCOL", `Cannot answer what the server asks for: ${why}`);
+}

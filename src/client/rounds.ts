@@ -1,0 +1,88 @@
+import { type Clock, sleep, systemClock } from "../kernel/clock.ts";
+import { cancelled } from "../kernel/abort.ts";
+import { HostError, isHostError } from "../kernel/errors.ts";
+import type { JsonObject } from "../protocol/model.ts";
+import { answerInputs, type AskHandlers } from "./asks.ts";
+import type { Client, RequestOptions } from "./client.ts";
+import type { FailedReply, Reply } from "./reply.ts";
+
+/** Rounds that one request may take, the first included. */
+export const MAX_ROUNDS = 8;
+/** First wait before a round for which the server wanted nothing but patience; it doubles. */
+const PATIENCE_MS = 250;
+
+export interface RoundsOptions extends RequestOptions {
+  readonly asks: AskHandlers;
+  /** Default {@link MAX_ROUNDS}. */
+  readonly maxRounds?: number;
+  /** Default: the runtime's. */
+  readonly clock?: Clock;
+}
+
+/**
+ * Sends a request and goes on for as many rounds as the server asks for input (basic/utilities/mrtr): the same method
+ * and parameters, the answers of this round alone, and `requestState` exactly as it came. Never rejects. `maxTotalMs`
+ * bounds all rounds together, the time that a person takes to answer left out.
+ */
+export async function requestInRounds(
+  client: Client,
+  method: string,
+  params: JsonObject | undefined,
+  { asks, maxRounds = MAX_ROUNDS, clock = systemClock, ...options }: RoundsOptions,
+): Promise<Reply> {
+  let remainingMs = options.maxTotalMs ?? 600_000;
+  let patienceMs = PATIENCE_MS;
+  let resends = 0;
+  let next: JsonObject = {};
+  for (let round = 1;; round++) {
+    const from = clock.monotonic();
+    const reply = await client.request(method, round === 1 ? params : { ...params, ...next }, {
+      ...options,
+      maxTotalMs: remainingMs,
+    });
+    resends += reply.resends;
+    if (reply.kind !== "input_required") return { ...reply, resends };
+    if (round >= maxRounds) return ended(tooManyRounds(method, maxRounds), resends);
+    const { inputRequests, requestState } = reply;
+    try {
+      if (inputRequests === undefined) {
+        await sleep(clock, Math.min(patienceMs, Math.max(0, remainingMs - (clock.monotonic() - from))), options.signal);
+        patienceMs *= 2;
+      }
+      remainingMs -= clock.monotonic() - from;
+      next = {
+        ...(inputRequests === undefined ? {} : {
+          inputResponses: await answerInputs(asks, inputRequests, { signal: options.signal ?? NEVER }),
+        }),
+        ...(requestState === undefined ? {} : { requestState }),
+      };
+    } catch (error) {
+      if (options.signal?.aborted) return ended(cancelled(`Request ${method}`, options.signal), resends);
+      return ended(isHostError(error) ? error : handlerFailed(method, error), resends);
+    }
+    if (remainingMs <= 0) {
+      return ended(new HostError("ERR_TIMEOUT", `Request ${method} timed out between two rounds`), resends);
+    }
+  }
+}
+
+const NEVER: AbortSignal = new AbortController().signal;
+
+/** The error for a server that asks without end. */
+export function tooManyRounds(method: string, maxRounds: number): HostError {
+  return new HostError(
+    "ERR_PROTOCOL",
+    `Cannot go on with ${method}: the server still asks for input after ${maxRounds} rounds`,
+    {
+      facts: { rounds: maxRounds },
+    },
+  );
+}
+
+function handlerFailed(method: string, cause: unknown): HostError {
+  return new HostError("ERR_CANCELLED", `Cannot go on with ${method}: the handler of an ask failed`, { cause });
+}
+
+function ended(error: HostError, resends: number): FailedReply {
+  return { kind: "failed", error, sent: true, refused: false, resends };
+}
