@@ -14,6 +14,7 @@ import {
   tooManyQuestions,
   unusable,
 } from "./peer_errors.ts";
+import { MissedChanges } from "./peer_changes.ts";
 import { type PendingRequest, PendingTable, type Settled } from "./pending.ts";
 import { RateWindow } from "./rate.ts";
 
@@ -27,11 +28,14 @@ export interface MessageEncoder {
 /** Answers what the server asks of us; `undefined` means that the method is not known. */
 export type Answerer = (method: string, params: unknown) => JsonObject | undefined;
 
+/** What a peer tells its owner. What a handler throws ends nothing: it is reported to `onError`. */
 export interface PeerHandlers {
   onNotification(method: string, params: unknown): void;
   onWarning(kind: WarningKind, excerpt: string | undefined): void;
   /** Requests in flight are settled once the returned promise has. */
   onEnd(end: TransportEnd): void | Promise<void>;
+  /** Told what the others have thrown. Default: dropped. */
+  onError?(error: unknown): void;
 }
 
 export interface PeerRequestOptions {
@@ -45,6 +49,9 @@ export interface PeerRequestOptions {
 
 /** Ids of requests that were given up and may still be answered. */
 const MAX_GIVEN_UP = 1024;
+/** Notifications, and reports of progress, in a span of time; what is above is dropped. */
+const MAX_NOTIFICATIONS = 200;
+const NOTIFICATIONS_MS = 1000;
 /** Requests of the server in a span of time, beyond which it is given up. */
 const MAX_QUESTIONS = 1000;
 const QUESTIONS_MS = 10_000;
@@ -68,6 +75,7 @@ export class Peer implements TransportHandlers {
   readonly #pending: PendingTable;
   readonly #signals: SignalWatch<number>;
   readonly #notifications: RateWindow;
+  readonly #missed: MissedChanges;
   readonly #reports: RateWindow;
   readonly #questions: RateWindow;
   readonly #questionFlood: RateWindow;
@@ -85,8 +93,9 @@ export class Peer implements TransportHandlers {
     this.#handlers = handlers;
     this.#signals = new SignalWatch((id, signal) => this.#onAbort(id, signal));
     this.#pending = new PendingTable(clock, (request) => this.#onExpired(request), () => this.#signals.sweep());
-    this.#notifications = new RateWindow(clock, 200, 1000);
-    this.#reports = new RateWindow(clock, 200, 1000);
+    this.#notifications = new RateWindow(clock, MAX_NOTIFICATIONS, NOTIFICATIONS_MS);
+    this.#missed = new MissedChanges(clock, NOTIFICATIONS_MS, (method) => this.#notify(method, undefined));
+    this.#reports = new RateWindow(clock, MAX_NOTIFICATIONS, NOTIFICATIONS_MS);
     this.#questions = new RateWindow(clock, 20, 1000);
     this.#questionFlood = new RateWindow(clock, MAX_QUESTIONS, QUESTIONS_MS);
   }
@@ -187,7 +196,7 @@ export class Peer implements TransportHandlers {
     // nothing: some servers answer notifications that way.
     const only = unread ? (of ?? this.#pending.only()?.id) : undefined;
     const target = id === undefined ? only : this.#match(id, of);
-    this.#handlers.onWarning(reason === "batch" ? "unexpected_batch" : "malformed", reason);
+    this.#warn(reason === "batch" ? "unexpected_batch" : "malformed", reason);
     if (target === undefined) return;
     const error = unusable(this.#pending.get(target)?.method ?? "a request", reason);
     this.#finish(target, { ok: false, error, sent: true, refused: false });
@@ -203,7 +212,7 @@ export class Peer implements TransportHandlers {
   }
 
   onWarning(kind: WarningKind, excerpt?: string): void {
-    this.#handlers.onWarning(kind, excerpt);
+    this.#warn(kind, excerpt);
   }
 
   onClosed(closed: TransportEnd, notSent: ReadonlySet<number>): void {
@@ -211,6 +220,7 @@ export class Peer implements TransportHandlers {
     const error = end.error ?? closedHere();
     this.#ended = error;
     this.#signals.clear();
+    this.#missed.clear();
     const requests = this.#pending.drain();
     const settleAll = (): void => {
       for (const request of requests) {
@@ -220,10 +230,11 @@ export class Peer implements TransportHandlers {
     let wait: void | Promise<void> = undefined;
     try {
       wait = this.#handlers.onEnd(end);
-    } finally {
-      if (wait === undefined) settleAll();
-      else wait.then(settleAll, settleAll);
+    } catch (thrown) {
+      this.#failed(thrown);
     }
+    if (wait === undefined) settleAll();
+    else wait.catch((thrown: unknown) => this.#failed(thrown)).then(settleAll);
   }
 
   #settle(id: RequestId | undefined, of: number | undefined, settled: Settled): void {
@@ -237,18 +248,18 @@ export class Peer implements TransportHandlers {
     if (id === undefined) {
       // Only an error may lack its id; on a stream of its own there is no doubt whose it is.
       if (of !== undefined && this.#pending.get(of) !== undefined) return of;
-      this.#handlers.onWarning("unknown_id", undefined);
+      this.#warn("unknown_id", undefined);
       return undefined;
     }
     if (number === undefined || number < 1 || number >= this.#nextId || (of !== undefined && number !== of)) {
-      this.#handlers.onWarning("unknown_id", undefined);
+      this.#warn("unknown_id", undefined);
       return undefined;
     }
     if (this.#pending.get(number) === undefined) {
-      if (!this.#givenUp.delete(number)) this.#handlers.onWarning("duplicate_id", undefined);
+      if (!this.#givenUp.delete(number)) this.#warn("duplicate_id", undefined);
       return undefined;
     }
-    if (typeof id === "string") this.#handlers.onWarning("twin_id", undefined);
+    if (typeof id === "string") this.#warn("twin_id", undefined);
     return number;
   }
 
@@ -263,8 +274,34 @@ export class Peer implements TransportHandlers {
     // These two are about requests of ours and bounded by their number: a flood of others must not drown them.
     if (method === "notifications/progress") return this.#onProgress(params);
     if (method === "notifications/cancelled") return this.#onCancelled(params);
-    if (!this.#notifications.take()) return this.#handlers.onWarning("flood", method.slice(0, 100));
-    this.#handlers.onNotification(method, params);
+    if (this.#notifications.take()) return this.#notify(method, params);
+    this.#missed.add(method);
+    this.#warn("flood", method.slice(0, 100));
+  }
+
+  #notify(method: string, params: unknown): void {
+    try {
+      this.#handlers.onNotification(method, params);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #warn(kind: WarningKind, excerpt: string | undefined): void {
+    try {
+      this.#handlers.onWarning(kind, excerpt);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** A handler of the owner has thrown. That is no fault of the connection. */
+  #failed(error: unknown): void {
+    try {
+      this.#handlers.onError?.(error);
+    } catch {
+      // There is nobody left to tell.
+    }
   }
 
   #onCancelled(params: unknown): void {
@@ -279,14 +316,14 @@ export class Peer implements TransportHandlers {
     const id = ownId(progressToken);
     const request = id === undefined ? undefined : this.#pending.get(id);
     if (request === undefined || !isFiniteNumber(progress)) {
-      return this.#handlers.onWarning("unknown_progress", undefined);
+      return this.#warn("unknown_progress", undefined);
     }
     // Progress must rise (basic/utilities/progress). A report that stands still proves nothing and buys no time.
     if (!(progress > request.lastProgress)) return;
     request.lastProgress = progress;
     request.deadline = Math.min(this.#clock.monotonic() + request.timeoutMs, request.hardDeadline);
     if (request.onProgress === undefined) return;
-    if (!this.#reports.take()) return this.#handlers.onWarning("flood", "notifications/progress");
+    if (!this.#reports.take()) return this.#warn("flood", "notifications/progress");
     try {
       request.onProgress({
         progress,
@@ -310,7 +347,7 @@ export class Peer implements TransportHandlers {
   #onQuestion(id: RequestId, method: string, params: unknown): void {
     if (this.#ended !== undefined) return;
     if (!this.#questionFlood.take()) return this.#onFlood(method);
-    if (this.answerer === undefined) return this.#handlers.onWarning("unexpected_request", method.slice(0, 100));
+    if (this.answerer === undefined) return this.#warn("unexpected_request", method.slice(0, 100));
     const result = this.#questions.take() ? this.answerer(method, params) : undefined;
     const error: ErrorShape = { code: -32601, message: "Method not found" };
     const body = result === undefined ? { error } : { result };
@@ -318,7 +355,7 @@ export class Peer implements TransportHandlers {
   }
 
   #onFlood(method: string): void {
-    this.#handlers.onWarning("flood", method.slice(0, 100));
+    this.#warn("flood", method.slice(0, 100));
     const error = tooManyQuestions(MAX_QUESTIONS, QUESTIONS_MS);
     this.#cause = { reason: "flood", error };
     this.#ended = error;

@@ -1,0 +1,41 @@
+import type { Clock, Timer } from "../kernel/clock.ts";
+
+/** Kinds of changes that are kept; a peer may make up any number of names. */
+const MAX_KINDS = 8;
+
+/**
+ * Notices of a change that were too many to be passed on. They carry nothing but their name, so one stands for all that
+ * were dropped: it is passed on after `delayMs`, and whoever hears it looks at what is true then.
+ */
+export class MissedChanges {
+  readonly #clock: Clock;
+  readonly #delayMs: number;
+  readonly #tell: (method: string) => void;
+  readonly #methods = new Set<string>();
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, delayMs: number, tell: (method: string) => void) {
+    this.#clock = clock;
+    this.#delayMs = delayMs;
+    this.#tell = tell;
+  }
+
+  /** A notice has been dropped. */
+  add(method: string): void {
+    if (!/^notifications\/[a-z_/]{1,60}list_changed$/.test(method) || this.#methods.size >= MAX_KINDS) return;
+    this.#methods.add(method);
+    this.#timer ??= this.#clock.after(this.#delayMs, () => {
+      this.#timer = undefined;
+      const missed = [...this.#methods];
+      this.#methods.clear();
+      for (const each of missed) this.#tell(each);
+    });
+  }
+
+  /** Nobody wants to know any more. */
+  clear(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#methods.clear();
+  }
+}
