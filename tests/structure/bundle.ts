@@ -12,8 +12,14 @@ export interface Bundle {
   readonly external: readonly string[];
 }
 
-/** Bundles a file of the project, or a text that stands at its root, the way edge and browser tools do. */
-export async function bundle(entry: { readonly file: string } | { readonly text: string }): Promise<Bundle> {
+/**
+ * Bundles a file of the project, or a text that stands at its root, the way edge and browser tools do; where it is to be
+ * readable, with its names and a source map instead of as little as can be.
+ */
+export async function bundle(
+  entry: { readonly file: string } | { readonly text: string },
+  { readable = false }: { readonly readable?: boolean } = {},
+): Promise<Bundle> {
   const external: string[] = [];
   const { outputFiles } = await build({
     ...("file" in entry
@@ -22,7 +28,8 @@ export async function bundle(entry: { readonly file: string } | { readonly text:
     absWorkingDir: root,
     bundle: true,
     write: false,
-    minify: true,
+    minify: !readable,
+    sourcemap: readable ? "inline" : false,
     format: "esm",
     target: "es2022",
     platform: "neutral",
