@@ -11,8 +11,10 @@ export default defineConfig({
       "tests/flow/**/*.test.ts",
       "tests/fault/**/*.test.ts",
     ],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // Much more than anything takes: on a busy machine a process of Bun, Deno or workerd needs many seconds to start.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000, interval: 10 } },
     server: { deps: { inline: ["zod"] } },
   },
 });

@@ -10,6 +10,9 @@ const stillClock: Clock = {
   after: (delayMs, run) => systemClock.after(delayMs, run),
 };
 
+/** However busy the machine is, the start does not take another way. */
+const PATIENT = { startTimeoutMs: 60_000, probeTimeoutMs: 60_000 };
+
 /** The name that the HTTP fixture goes by, whatever its port. */
 export const GOLDEN_URL = "http://golden.test/mcp";
 
@@ -27,7 +30,7 @@ export async function goldenChain(
     ids: countingIds(),
     name: "golden",
     log: memoryLog(),
-    servers: [{ name: "fixture", transport }],
+    servers: [{ name: "fixture", transport, ...PATIENT }],
     localTools: [{
       name: "shout",
       risk: "read",

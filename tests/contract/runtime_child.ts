@@ -127,12 +127,12 @@ export function join(chunks: readonly Uint8Array[]): Uint8Array {
 
 /**
  * Looks again and again, for what the system tells nobody: that a group is empty, that a descriptor is closed. Fails
- * after ten seconds.
+ * after half a minute, which is much on a busy machine too.
  */
 export async function eventually(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 30_000;
   while (!await check()) {
-    if (Date.now() > deadline) throw new AssertionFailed(`waited ten seconds in vain: ${what}`);
+    if (Date.now() > deadline) throw new AssertionFailed(`waited half a minute in vain: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -60,9 +60,9 @@ export function versionOf(program) {
   return status === 0 ? /\d[\w.-]*/.exec(stdout)?.[0] : undefined;
 }
 
-/** What is still there after two seconds of grace; workers of a test runner end a moment after it. */
+/** What is still there after some grace: workers of a test runner end after it, on a busy machine long after it. */
 async function survivors(mark) {
-  for (let attempts = 0; attempts < 20 && leftovers(mark).length > 0; attempts++) await delay(100);
+  for (let attempts = 0; attempts < 200 && leftovers(mark).length > 0; attempts++) await delay(100);
   return leftovers(mark);
 }
 

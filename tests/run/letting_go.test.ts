@@ -11,10 +11,11 @@ const flags = "Deno" in globalThis ? ["run", "-A"] : "Bun" in globalThis ? [] : 
 
 test.each(capabilitiesHere.releasesWrites === true ? ["idle", "writing"] : ["idle"])(
   "program that released a child ends, though a stray process holds its pipes: A-21 (%s)",
+  { timeout: 120_000 },
   async (mode) => {
     const args = [...flags, program, mode];
     const ended = await new Promise<{ error: Error | null; stdout: string }>((resolve) => {
-      execFile(process.execPath, args, { timeout: 15_000 }, (error, stdout) => resolve({ error, stdout }));
+      execFile(process.execPath, args, { timeout: 90_000 }, (error, stdout) => resolve({ error, stdout }));
     });
     expect(process.kill(Number.parseInt(ended.stdout, 10), "SIGKILL")).toBe(true);
     expect(ended.error).toBeNull();

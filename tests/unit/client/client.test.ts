@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { connectClient } from "../../../src/client/connect.ts";
 import type { Client, ConnectOptions } from "../../../src/client/client.ts";
 import type { JsonObject } from "../../../src/protocol/model.ts";
-import { FakeClock, settle } from "../../fixtures/fake_clock.ts";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { settle } from "../../fixtures/settle.ts";
 import {
   answer,
   discovered,
