@@ -67,8 +67,9 @@ export async function startServer(request: StartRequest, context: StartContext):
       probeTimeoutMs: config.probeTimeoutMs,
       ...(config.pin === undefined ? {} : { pin: config.pin }),
       ...(context.verdicts === undefined ? {} : { verdicts: context.verdicts }),
-      onNotification: request.onNotification,
-      onWarning: request.onWarning,
+      // Whoever reads what the server says has no say in whether the server lives.
+      onNotification: (method, params) => reported(() => request.onNotification(method, params), context),
+      onWarning: (kind, excerpt) => reported(() => request.onWarning(kind, excerpt), context),
       onEnd: (ended) => {
         end = ended;
         return isReady ? request.onEnd(ended) : undefined;
@@ -123,6 +124,14 @@ function withoutSecretNames(
     return clean === name;
   });
   return { shown, secret };
+}
+
+function reported(listen: () => void, { onError }: StartContext): void {
+  try {
+    listen();
+  } catch (error) {
+    onError(error);
+  }
 }
 
 function lostDuringStart(end: TransportEnd): HostError {
