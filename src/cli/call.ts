@@ -57,6 +57,8 @@ export function parseArguments(json: string | undefined): Readonly<Record<string
 export function describeOutcome(outcome: CallOutcome): string {
   const { status, isError, error } = outcome;
   if (status === "completed") return isError ? "the tool reports a failure" : "completed";
+  // Whoever gave up knows why.
+  if (status === "cancelled") return status;
   const reason = error?.reason ?? error?.code;
   return `${status}${reason === undefined ? "" : ` (${reason})`}${error === undefined ? "" : `: ${error.message}`}`;
 }

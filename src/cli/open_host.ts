@@ -98,7 +98,7 @@ async function readConfig(path: string, terminal: Terminal): Promise<LoadedConfi
 
 /** A name for the session of one command, short enough for a line of the log. */
 export function sessionId(): string {
-  return randomIds.next("cli").slice(0, 14);
+  return randomIds.next("cli").slice(0, 10);
 }
 
 function isFailed({ state }: ServerRow): boolean {

@@ -230,6 +230,12 @@ describe("call", () => {
       /permanently_failed/,
     ],
     [
+      { status: "cancelled", error: { code: "ERR_CANCELLED", message: "m", reason: "cancelled" } },
+      1,
+      "",
+      "error: cancelled\n",
+    ],
+    [
       { status: "unknown", error: { code: "ERR_TIMEOUT", message: "m", reason: "timeout" } },
       1,
       "",
