@@ -27,6 +27,7 @@ const env = {
 const steps = [
   { name: "install", command: ["npm", "ci", "--include=dev"], limitMs: minutes(8), needed: true },
   { name: "install servers", command: ["npm", "ci"], cwd: "tests/servers", limitMs: minutes(6) },
+  { name: "install conformance suite", command: ["npm", "ci"], cwd: "tests/conformance", limitMs: minutes(6) },
   { name: "core compiles", command: [bin("tsc"), "-p", "src"], limitMs: minutes(3) },
   { name: "everything compiles", command: [bin("tsc"), "-p", "."], limitMs: minutes(3) },
   { name: "format", command: [bin("deno"), "fmt", "--check"], limitMs: minutes(2) },
@@ -42,6 +43,12 @@ const steps = [
     command: [process.execPath, "tests/run/publish.mjs", "--json", report("publish")],
     limitMs: minutes(8),
     reports: "publish",
+  },
+  {
+    name: "conformance",
+    command: ["npm", "run", "--silent", "conformance", "--", "--runtime=node,bun,deno", "--json", report("conformance")],
+    limitMs: minutes(8),
+    reports: "conformance",
   },
   ...[
     { name: "Node", command: [process.execPath, "--import", "tsx"] },

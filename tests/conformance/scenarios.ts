@@ -1,0 +1,150 @@
+import {
+  type Client,
+  connectClient,
+  type ConnectOptions,
+  httpDialer,
+  type JsonObject,
+  type Reply,
+  systemClock,
+} from "../../src/client/mod.ts";
+
+/** What the suite tells a driver. */
+export interface Setting {
+  readonly scenario: string;
+  readonly url: string;
+  /** What the scenario hands over beside its name. */
+  readonly context: JsonObject;
+}
+
+type Scenario = (setting: Setting) => Promise<void>;
+
+/** Connects as anybody would: without a word about the revision, which is found out. */
+function connect(
+  { url }: Setting,
+  options: Omit<ConnectOptions, "dialer"> = {},
+): Promise<Client> {
+  return connectClient({
+    ...options,
+    dialer: httpDialer({ url, fetch, clock: systemClock }),
+  });
+}
+
+/** The result of a reply; throws what it failed with. */
+function resultOf(reply: Reply): JsonObject {
+  if (reply.kind === "failed") throw reply.error;
+  if (reply.kind !== "done") {
+    throw new Error(`found a reply of the kind ${reply.kind}, wanted a result`);
+  }
+  return reply.result;
+}
+
+/** Lists the tools and makes the calls, one after the other. */
+function calling(
+  ...calls: readonly (readonly [tool: string, args: JsonObject])[]
+): Scenario {
+  return async (setting) => {
+    await using client = await connect(setting);
+    await client.listTools();
+    for (const [tool, args] of calls) {
+      resultOf(await client.callTool(tool, args));
+    }
+  };
+}
+
+/** The entries of a list that has no method of its own. */
+async function entriesOf(
+  client: Client,
+  method: string,
+  member: string,
+): Promise<readonly JsonObject[]> {
+  const list = resultOf(await client.request(method, undefined))[member];
+  return Array.isArray(list) ? list as JsonObject[] : [];
+}
+
+async function standardHeaders(setting: Setting): Promise<void> {
+  await using client = await connect(setting);
+  for (const { name } of (await client.listTools()).tools) {
+    resultOf(await client.callTool(name, {}));
+  }
+  for (
+    const { uri } of await entriesOf(client, "resources/list", "resources")
+  ) {
+    resultOf(await client.request("resources/read", { uri }));
+  }
+  for (const { name } of await entriesOf(client, "prompts/list", "prompts")) {
+    resultOf(await client.request("prompts/get", { name }));
+  }
+}
+
+async function customHeaders(setting: Setting): Promise<void> {
+  await using client = await connect(setting);
+  await client.listTools();
+  const calls = setting.context["toolCalls"] as readonly {
+    readonly name: string;
+    readonly arguments: JsonObject;
+  }[];
+  for (const { name, arguments: args } of calls) {
+    resultOf(await client.callTool(name, args));
+  }
+}
+
+/** Only a tool that was kept can be called: the suite counts which were. */
+async function everyToolThatIsLeft(setting: Setting): Promise<void> {
+  await using client = await connect(setting);
+  for (const { name } of (await client.listTools()).tools) {
+    resultOf(await client.callTool(name, { region: "us-west1" }));
+  }
+}
+
+async function schemaGivenBack(setting: Setting): Promise<void> {
+  await using client = await connect(setting);
+  const tool = (await client.listTools()).tools.find(({ name }) =>
+    name === "json_schema_2020_12_tool"
+  );
+  if (tool === undefined) {
+    throw new Error("json_schema_2020_12_tool is not listed");
+  }
+  resultOf(
+    await client.callTool("json_schema_echo", { schema: tool.inputSchema }),
+  );
+}
+
+/** Says of itself that it can be asked everything. */
+async function metadata(setting: Setting): Promise<void> {
+  await using client = await connect(setting, {
+    capabilities: { roots: {}, sampling: {}, elicitation: {} },
+  });
+  await client.listTools();
+}
+
+const justList: Scenario = calling();
+const standardFlow: Scenario = calling(["test-tool", {}]);
+
+/** By the names of the suite. */
+export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  "initialize": justList,
+  "tools_call": calling(["add_numbers", { a: 5, b: 3 }]),
+  "elicitation-sep1034-client-defaults": calling([
+    "test_client_elicitation_defaults",
+    {},
+  ]),
+  "sse-retry": calling(["test_reconnection", {}]),
+  "request-metadata": metadata,
+  "sep-2322-client-request-state": calling(
+    ["test_mrtr_echo_state", {}],
+    ["test_mrtr_no_state", {}],
+    ["test_mrtr_unrelated", {}],
+    ["test_mrtr_no_result_type", {}],
+  ),
+  "http-standard-headers": standardHeaders,
+  "http-custom-headers": customHeaders,
+  "http-invalid-tool-headers": everyToolThatIsLeft,
+  "json-schema-ref-no-deref": justList,
+  "json-schema-2020-12-preservation": schemaGivenBack,
+};
+
+/** The handler of a scenario; `undefined` for one that is not known. */
+export function scenarioOf(name: string): Scenario | undefined {
+  if (Object.hasOwn(SCENARIOS, name)) return SCENARIOS[name];
+  return name.startsWith("auth/") ? standardFlow : undefined;
+}
