@@ -1,3 +1,5 @@
+import { endOfString } from "./json_text.ts";
+
 /** Bounds for one frame. */
 export interface ParseLimits {
   /** UTF-16 units of text; a frame in UTF-8 bytes is never shorter. */
@@ -67,7 +69,6 @@ function isWithin(value: unknown, depth: number): boolean {
 }
 
 const QUOTE = 34;
-const BACKSLASH = 92;
 
 /**
  * Counts depth and values in the text, jumping over strings: a value for the whole, one for each bracket and comma.
@@ -99,28 +100,8 @@ function countText(text: string, limits: ParseLimits): "too_deep" | "too_many_no
   return undefined;
 }
 
-/** Index of the closing quote, or -1. */
-function endOfString(text: string, from: number): number {
-  for (let at = text.indexOf('"', from); at >= 0; at = nextQuote(text, at + 1)) {
-    let slashes = 0;
-    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes++;
-    if (slashes % 2 === 0) return at;
-  }
-  return -1;
-}
-
-/**
- * `indexOf` runs many times faster than a loop over the characters, but costs a call; where one escaped quote was, as in
- * JSON inside JSON, the next is near.
- */
-function nextQuote(text: string, from: number): number {
-  const near = Math.min(from + 16, text.length);
-  for (let at = from; at < near; at++) if (text.charCodeAt(at) === QUOTE) return at;
-  return text.indexOf('"', near);
-}
-
-/** Depth is bounded by now, so recursion is. */
-function dropPrototypeKeys(value: unknown): void {
+/** Takes out members named `__proto__`. Recursion is as deep as the value, which is bounded by now. */
+export function dropPrototypeKeys(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   if (Array.isArray(value)) {
     for (const member of value) dropPrototypeKeys(member);

@@ -1,0 +1,250 @@
+import { DEFAULT_PARSE_LIMITS, dropPrototypeKeys, type ParseLimits } from "./bounded_parse.ts";
+import { hasLongNumber, markLongIntegers } from "./exact_numbers.ts";
+import { newNonce, type Path, replaceMarked } from "./marked.ts";
+import { type Chunk, chunkOf } from "./spill_bytes.ts";
+import { LongString } from "./spill_long.ts";
+import { SpillRest } from "./spill_rest.ts";
+import { JsonScan } from "./spill_scan.ts";
+import { abortSpills, type Spill, type SpillSink } from "./spill_sink.ts";
+
+/** Longest string that stays in its message, and the beginning that stays of a longer one, in bytes. */
+export const SPILL_BYTES: number = 64 << 10;
+/** Longest frame that is parsed whole, in bytes: up to here that is faster, and costs little memory. */
+export const WHOLE_FRAME_BYTES: number = 1 << 20;
+
+/** True for a frame that goes through a {@link SpillParser}. One that grows is handed over when it passes the limit. */
+export function isLargeFrame(bytes: number): boolean {
+  return bytes > WHOLE_FRAME_BYTES;
+}
+
+export interface SpillOptions {
+  /** `maxLength` bounds, in bytes, what of the message stays in memory. Default 8 MiB, 64 levels, 1,000,000 values. */
+  readonly limits?: ParseLimits;
+  /** Where long strings go. Without it none does, and all of the message has to fit. */
+  readonly sink?: SpillSink | undefined;
+  /** Told by how many bytes the memory of this parser has grown or shrunk. A promise pauses the source. */
+  readonly onMemory?: ((delta: number) => void | Promise<void>) | undefined;
+}
+
+/** Why a frame was refused. `sink`: the place where long strings go has failed; `error` is what with. */
+export type SpillFault = "not_json" | "too_large" | "too_deep" | "too_many_nodes" | "sink";
+
+export type SpillParse =
+  | { readonly ok: true; readonly value: unknown; readonly spills: readonly Spill[] }
+  | {
+    readonly ok: false;
+    readonly reason: SpillFault;
+    /** The `id` member, if it stood before everything that is nested and no `method` did. */
+    readonly id?: unknown;
+    readonly error?: unknown;
+  };
+
+/** Members that decide whose a message is or are sent back word by word: they stay whole, or the message is refused. */
+const NEVER_SPILLED: ReadonlySet<string> = new Set([
+  "1:jsonrpc",
+  "1:id",
+  "1:method",
+  "2:cursor",
+  "2:nextCursor",
+  "2:requestState",
+]);
+
+/**
+ * Parses one JSON text that arrives in chunks cut anywhere, without holding its long strings: the value is that of
+ * `JSON.parse`, but that
+ *
+ * - a string of over 64 KiB in the text that is a member's value or an array's item has only its first 64 KiB in the
+ *   value; all of it goes to the sink, and `spills` says where it stood. One that is shorter once its escapes are resolved
+ *   stays whole. In both a lone surrogate is U+FFFD;
+ * - strings in a batch, and the few that name a message or are sent back, are never cut;
+ * - integers beyond the safe ones are bigint;
+ * - members named `__proto__` are left out, and of a name that comes twice the last counts; what an earlier one spilled is
+ *   aborted;
+ * - bytes that are no UTF-8 are read as a `TextDecoder` reads them.
+ *
+ * Depth and number of values are counted as they arrive: a bomb is refused at the byte that makes it one. After a fault
+ * nothing more is taken, and everything that was opened has been aborted.
+ */
+export class SpillParser {
+  readonly #maxBytes: number;
+  readonly #sink: SpillSink | undefined;
+  readonly #onMemory: SpillOptions["onMemory"];
+  readonly #nonce = newNonce();
+  readonly #scan: JsonScan;
+  readonly #rest: SpillRest;
+  readonly #longs: LongString[] = [];
+  /** The long string under way. */
+  #long: LongString | undefined;
+  #memory = 0;
+  #writing: Promise<void> | undefined;
+  #refusal: Exclude<SpillParse, { ok: true }> | undefined;
+  #isOver = false;
+
+  constructor({ limits = DEFAULT_PARSE_LIMITS, sink, onMemory }: SpillOptions = {}) {
+    this.#maxBytes = limits.maxLength;
+    this.#rest = new SpillRest(limits.maxLength);
+    this.#sink = sink;
+    this.#onMemory = onMemory;
+    this.#scan = new JsonScan({ ...limits, maxString: sink === undefined ? Infinity : SPILL_BYTES });
+  }
+
+  /** The text is refused whatever follows; what is pushed is dropped. */
+  get isRefused(): boolean {
+    return this.#refusal !== undefined;
+  }
+
+  /** Takes the next bytes; they may be reused once what is returned has settled. Never throws, never rejects. */
+  push(bytes: Uint8Array): void | Promise<void> {
+    const chunk = chunkOf(bytes);
+    for (let at = 0; at < bytes.length && !this.#isOver;) {
+      at = this.#long === undefined ? this.#keep(chunk, at) : this.#pass(this.#long, chunk, at);
+    }
+    if (!this.#isOver) this.#report(this.#rest.capacity + this.#longs.length * SPILL_BYTES);
+    return this.#writing;
+  }
+
+  /** The text is complete. Never rejects. */
+  end(): SpillParse | Promise<SpillParse> {
+    return this.#writing === undefined ? this.#finish() : this.#writing.then(() => this.#finish());
+  }
+
+  /** The text will never be complete. Does nothing once it has ended. */
+  abort(): void {
+    this.#refuse("not_json");
+  }
+
+  /** Adds what stays in memory to the rest, up to a string that is long. */
+  #keep(chunk: Chunk, from: number): number {
+    const scan = this.#scan;
+    const at = scan.scan(chunk, from, this.#rest.length - from);
+    if (this.#rest.length + at - from + this.#longs.length * SPILL_BYTES > this.#maxBytes) {
+      this.#refuse("too_large");
+      return at;
+    }
+    this.#rest.append(chunk.bytes.subarray(from, at));
+    if (scan.fault !== undefined) this.#refuse(scan.fault);
+    else if (scan.isLong) this.#leave();
+    return at;
+  }
+
+  /** The string under way has become long: it goes aside, if it may. */
+  #leave(): void {
+    const scan = this.#scan;
+    const place = scan.placeOfString(this.#rest);
+    if (place === undefined) return scan.keepString();
+    if (NEVER_SPILLED.has(place)) return void this.#refuse("too_large");
+    scan.leaveString();
+    const beginning = chunkOf(this.#rest.cut(scan.stringFrom));
+    this.#rest.append(new TextEncoder().encode(`${this.#nonce}${this.#longs.length}"`));
+    const long = new LongString({
+      sink: this.#sink!,
+      headBytes: SPILL_BYTES,
+      onWait: (writing) => this.#wait(writing, "sink"),
+      onFailed: (error) => void this.#refuse("sink", error),
+    });
+    this.#longs.push(long);
+    this.#long = long;
+    this.#pass(long, beginning, 0);
+  }
+
+  /** Hands the next bytes to the long string. */
+  #pass(long: LongString, chunk: Chunk, from: number): number {
+    const at = long.push(chunk, from);
+    if (long.isBroken) this.#refuse("not_json");
+    else if (long.isEnded) this.#long = undefined;
+    return at;
+  }
+
+  #finish(): SpillParse {
+    if (this.#refusal !== undefined) return this.#refusal;
+    if (this.#scan.isInString || this.#long !== undefined) return this.#refuse("not_json");
+    const text = new TextDecoder().decode(this.#rest.view(0));
+    const spills: Spill[] = [];
+    let value: unknown;
+    try {
+      value = this.#read(text, spills);
+    } catch {
+      // The parser's own message quotes the input and differs between runtimes.
+      return this.#refuse("not_json");
+    }
+    this.#isOver = true;
+    const taken = new Set(spills.map(({ writer }) => writer));
+    abortSpills(writersOf(this.#longs).filter(({ writer }) => !taken.has(writer)));
+    this.#letGo();
+    return { ok: true, value, spills };
+  }
+
+  #read(text: string, spills: Spill[]): unknown {
+    const marked = hasLongNumber(text) ? markLongIntegers(text, this.#nonce + INTEGER) : text;
+    const value: unknown = JSON.parse(marked);
+    if (text.includes("__proto__") || text.includes("\\u")) dropPrototypeKeys(value);
+    if (marked === text && this.#longs.length === 0) return value;
+    return replaceMarked(value, this.#nonce, (mark, path) => {
+      if (mark.startsWith(INTEGER)) return BigInt(mark.slice(INTEGER.length));
+      const { writer, bytes, head } = this.#longs[Number(mark)]!;
+      if (writer !== undefined) spills.push({ pointer: pointerOf(path), bytes, writer });
+      return head;
+    });
+  }
+
+  #wait(waiting: Promise<void>, reason: "sink" | "too_large"): void {
+    const settled = waiting.catch((error: unknown) => void this.#refuse(reason, error));
+    const all = this.#writing === undefined ? settled : Promise.all([this.#writing, settled]).then(() => undefined);
+    this.#writing = all;
+    void all.then(() => {
+      if (this.#writing === all) this.#writing = undefined;
+    });
+  }
+
+  #report(bytes: number): void {
+    const delta = bytes - this.#memory;
+    this.#memory = bytes;
+    const waiting = delta === 0 ? undefined : this.#onMemory?.(delta);
+    if (waiting !== undefined) this.#wait(waiting, "too_large");
+  }
+
+  /** The first reason stays. */
+  #refuse(reason: SpillFault, error?: unknown): Exclude<SpillParse, { ok: true }> {
+    if (this.#refusal !== undefined || this.#isOver) return this.#refusal ?? { ok: false, reason };
+    this.#isOver = true;
+    const id = this.#claimedId();
+    const found = { ...(id === undefined ? {} : { id }), ...(error === undefined ? {} : { error }) };
+    this.#refusal = { ok: false, reason, ...found };
+    abortSpills(writersOf(this.#longs));
+    this.#letGo();
+    return this.#refusal;
+  }
+
+  #letGo(): void {
+    this.#rest.clear();
+    this.#longs.length = 0;
+    this.#report(0);
+  }
+
+  /** The id of a response that was refused, so that its request need not wait for its deadline. */
+  #claimedId(): unknown {
+    const { prefix } = this.#scan;
+    if (prefix === 0 || prefix > MAX_PREFIX || prefix > this.#rest.length) return undefined;
+    try {
+      const envelope = JSON.parse(`${new TextDecoder().decode(this.#rest.view(0, prefix))}null}`);
+      return "method" in envelope ? undefined : envelope.id;
+    } catch {
+      // No object, or none that is written like this: whose it was stays unknown.
+      return undefined;
+    }
+  }
+}
+
+/** What the mark of an integer begins with, behind the nonce. */
+const INTEGER = "#";
+/** An envelope is not longer. */
+const MAX_PREFIX = 4 << 10;
+
+function writersOf(longs: readonly LongString[]): Pick<Spill, "writer">[] {
+  return longs.flatMap(({ writer }) => (writer === undefined ? [] : [{ writer }]));
+}
+
+/** RFC 6901, section 4. */
+function pointerOf(path: Path): string {
+  return path.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}

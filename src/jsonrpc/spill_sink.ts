@@ -1,0 +1,46 @@
+/** What has become of a string that went to a {@link SpillSink}, all of it scrubbed. */
+export interface SpilledText {
+  /** The beginning and the end of the text; the whole of it is never in memory. */
+  readonly head: string;
+  readonly tail: string;
+  /** UTF-8 bytes of the whole. */
+  readonly bytes: number;
+  /** Where the whole is kept; absent where keeping it failed. */
+  readonly stored?: { readonly sha256: string; readonly bytes: number; readonly mediaType: string };
+}
+
+/**
+ * Takes one long string while its message still arrives, so before anybody knows whose it is. Exactly one of `close` and
+ * `abort` ends it.
+ */
+export interface SpillWriter {
+  /**
+   * The next bytes of the text, from its very beginning, escapes resolved. They are UTF-8 as far as the peer's are: decode
+   * them as a text decoder does. They may be overwritten once this has returned. A promise pauses the source; what it
+   * rejects with, or what this throws, fails the message.
+   */
+  write(utf8: Uint8Array): void | Promise<void>;
+  /** The message was taken on by somebody who wants the text. */
+  close(): Promise<SpilledText>;
+  /** Nobody wants it; nothing of it is kept. Never rejects. */
+  abort(): void | Promise<void>;
+}
+
+/** Where long strings go. */
+export interface SpillSink {
+  open(): SpillWriter;
+}
+
+/** A string that was too long to stay in its message. In its place stands its beginning, unscrubbed. */
+export interface Spill {
+  /** JSON pointer (RFC 6901) to the string, from the message's root. */
+  readonly pointer: string;
+  /** UTF-8 bytes of the text as it came. */
+  readonly bytes: number;
+  readonly writer: SpillWriter;
+}
+
+/** Lets go of texts that nobody has taken on. */
+export function abortSpills(spills: Iterable<Pick<Spill, "writer">>): void {
+  for (const { writer } of spills) void writer.abort();
+}
