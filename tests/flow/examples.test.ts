@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -29,8 +29,8 @@ describe("examples", () => {
     try {
       const { port, hostname } = new URL(server.url);
       expect(hostname).toBe("127.0.0.1");
-      // Another listener on the same port of another address is refused where the first holds them all.
-      for (const address of foreignAddresses()) await expect(canListen(Number(port), address)).resolves.toBe(true);
+      expect(await accepts(Number(port), hostname)).toBe(true);
+      for (const address of foreignAddresses()) expect(await accepts(Number(port), address)).toBe(false);
       expect(await callGetEnv(server.url)).toEqual(["PATH"]);
     } finally {
       await server.close();
@@ -69,11 +69,15 @@ function foreignAddresses(): string[] {
     .map(({ address }) => address);
 }
 
-function canListen(port: number, host: string): Promise<boolean> {
+/** Whether somebody takes connections there. */
+function accepts(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const probe = createServer();
+    const probe = connect({ port, host });
     probe.once("error", () => resolve(false));
-    probe.listen(port, host, () => probe.close(() => resolve(true)));
+    probe.once("connect", () => {
+      probe.destroy();
+      resolve(true);
+    });
   });
 }
 

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, describe, expect, test } from "vitest";
 import { createHost, type Host, memoryLog, type ServerConfigInput } from "../../mod.ts";
+import { markedProcesses } from "../fixtures/marked_processes.ts";
 import { runtimeHere } from "../run/adapter.ts";
 import { otherServers, type RealServer, scratch, serversDirectory, startServers } from "./real_servers.ts";
 
@@ -15,9 +16,13 @@ if (!installed && process.env["PORTCULLIS_SERVERS"] === "required") {
 if (!installed) console.log("skipped: the further servers are not installed; run npm ci in tests/servers");
 const servers = installed && runtime.name === "node" ? [...startServers, ...otherServers] : startServers;
 
+/** Kits of several megabytes, many of them at once on a busy machine, take their time to load. */
+const START_MS = 120_000;
+
 const configOf = (server: RealServer): ServerConfigInput => ({
   name: server.name,
   transport: { type: "stdio", command: server.command, args: [...server.args], env: { ...server.env, [marker]: "1" } },
+  startTimeoutMs: START_MS,
 });
 
 const hosts: Host[] = [];
@@ -39,25 +44,13 @@ async function openHost(list: readonly RealServer[]): Promise<Host> {
   return host;
 }
 
-/** Processes that carry our mark in their environment, whoever their parent is. */
-function livingProcesses(): string[] {
-  return readdirSync("/proc").filter((pid) => /^\d+$/.test(pid)).filter((pid) => {
-    try {
-      return readFileSync(`/proc/${pid}/environ`, "latin1").includes(marker) &&
-        !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "latin1"));
-    } catch {
-      return false; // ended meanwhile
-    }
-  });
-}
-
 describe(`real servers on ${runtime.name} ${runtime.version}`, () => {
   for (const server of servers) {
     test(`${server.name} (${server.made}) is reached, lists and answers, and leaves nothing behind`, {
-      timeout: 60_000,
+      timeout: START_MS + 60_000,
     }, async () => {
       const host = await openHost([server]);
-      await host.ready({ timeoutMs: 45_000 });
+      await host.ready({ timeoutMs: START_MS });
       const session = await host.session();
       const [status] = session.mcpStatus();
       const version =
@@ -86,19 +79,19 @@ describe(`real servers on ${runtime.name} ${runtime.version}`, () => {
         `tool.${expected}`,
       ]);
       await host.close();
-      expect(livingProcesses()).toEqual([]);
+      expect(markedProcesses(marker)).toEqual([]);
     });
   }
 
-  test("all of them together share one host, and each answers", { timeout: 90_000 }, async () => {
+  test("all of them together share one host, and each answers", { timeout: START_MS + 60_000 }, async () => {
     const host = await openHost(servers);
-    await host.ready({ timeoutMs: 60_000 });
+    await host.ready({ timeoutMs: START_MS });
     const session = await host.session();
     const outcomes = await Promise.all(
       servers.map((server) => session.tool(`mcp.${server.name}.${server.call.tool}`, server.call.args)),
     );
     expect(outcomes.map((outcome) => outcome.status)).toEqual(servers.map(({ call }) => call.status ?? "completed"));
     await host.close();
-    expect(livingProcesses()).toEqual([]);
+    expect(markedProcesses(marker)).toEqual([]);
   });
 });
