@@ -18,11 +18,16 @@ const product = readProduct();
 const scripts = readTree(["mod.ts", "src", "runtimes", "tests", "bench", "examples", ".ci"], [".ts", ".tsx", ".mjs"]);
 const written = readTree(["."], [""]).filter(({ path, text }) => path !== "package-lock.json" && !text.includes("\0"));
 
-/** Places of this checkout that a file could have caught; a temporary folder is anybody's. */
+/** Places of this checkout that a file could have caught; a temporary folder is anybody's, and so is a made-up home. */
 function placesHere(): string[] {
   const above = dirname(root);
   const tooCommon = new Set(["/", "/tmp", tmpdir(), dirname(tmpdir())]);
-  return [root, above, homedir()].filter((place) => !tooCommon.has(place));
+  const isMadeUp = (place: string): boolean => noMachinePaths([])({ path: "", text: place }).length === 0;
+  return [root, above, homedir()].filter((place) => !tooCommon.has(place) && !(isHome(place) && isMadeUp(place)));
+}
+
+function isHome(place: string): boolean {
+  return /^\/(?:home|Users)\/[^/]+$/.test(place);
 }
 
 function bites(rule: Rule, file: Partial<SourceText>): number {

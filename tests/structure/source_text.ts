@@ -27,7 +27,9 @@ const generated = new Set([".git", ".cache", ".portcullis", "node_modules", "dis
 export function readTree(places: readonly string[], endings: readonly string[] = [".ts", ".tsx"]): SourceText[] {
   const found: SourceText[] = [];
   const visit = (path: string): void => {
-    if (statSync(path).isDirectory()) {
+    const entry = statSync(path, { throwIfNoEntry: false });
+    if (entry === undefined) return; // a temporary file of another test, gone since
+    if (entry.isDirectory()) {
       for (const name of readdirSync(path)) if (!generated.has(name)) visit(join(path, name));
     } else if (endings.some((ending) => path.endsWith(ending))) {
       found.push({ path: relative(root, path).split(sep).join("/"), text: readFileSync(path, "utf8") });
