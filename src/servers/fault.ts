@@ -1,4 +1,4 @@
-import { causeCode, HostError, isHostError, isRemoteError } from "../kernel/errors.ts";
+import { causeCode, isHostError, isRemoteError } from "../kernel/errors.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 
 /** An error as events, statuses and outcomes show it: scrubbed, short, and the same on every runtime. */
@@ -15,16 +15,6 @@ export function faultOf(error: unknown, scrubber: Scrubber): Fault {
   if (isHostError(error)) return { code: error.code, message: scrubbedExcerpt(error.message, scrubber) };
   if (isRemoteError(error)) return { code: error.code, message: scrubbedExcerpt(error.message, scrubber) };
   return { code: causeCode(error), message: "Unexpected fault" };
-}
-
-/** What a start failed with, as it may be thrown to a caller: it names the server, and text and facts are scrubbed. */
-export function startError(name: string, error: unknown, scrubber: Scrubber): HostError {
-  const { message } = faultOf(error, scrubber);
-  return new HostError(
-    isHostError(error) ? error.code : "ERR_START_FAILED",
-    `Cannot start server "${name}": ${message.charAt(0).toLowerCase()}${message.slice(1)}`,
-    { cause: error, facts: { server: name, ...(isHostError(error) ? scrubber.value(error.facts) : {}) } },
-  );
 }
 
 /** Scrubs first, so that a cut never leaves half a secret, then keeps at most `maxLength` characters of the head. */

@@ -9,7 +9,7 @@ import { CatalogRefresh } from "./catalog_refresh.ts";
 import { Connection, type Loss } from "./connection.ts";
 import { type Crash, crashOfEnd, crashOfStart, type CrashReason } from "./crash.ts";
 import type { Dialed } from "./dial.ts";
-import { faultOf, startError } from "./fault.ts";
+import { faultOf } from "./fault.ts";
 import type { LifeContext, LifeOwner } from "./life_owner.ts";
 import { closedMeanwhile, refusalOf } from "./refusal.ts";
 import { lossReason, type RestartStep } from "./restart_policy.ts";
@@ -22,6 +22,7 @@ import {
   restartingEvent,
 } from "./server_events.ts";
 import { readCatalog, startServer } from "./start.ts";
+import { startError, type StartStep } from "./start_error.ts";
 
 /** How long a crash waits for its event and for the calls that it cut off: a slow log must not hold up a restart. */
 const SETTLE_MS = 1000;
@@ -126,7 +127,7 @@ export class Life {
     try {
       dialed = this.#context.dial(config);
     } catch (error) {
-      return await this.#failedStart(error, undefined, once);
+      return await this.#failedStart(error, undefined, "answered", once);
     }
     this.containment = dialed.containment;
     const start = await startServer({
@@ -140,27 +141,36 @@ export class Life {
       onWarning: (kind, excerpt) => notices.warn(kind, excerpt),
       onEnd: (end) => this.#onEnd(end),
     }, this.#context);
-    if (start.kind === "failed") return this.isOver ? undefined : await this.#failedStart(start.error, start.end, once);
+    if (start.kind === "failed") {
+      return this.isOver ? undefined : await this.#failedStart(start.error, start.end, start.step, once);
+    }
     return await this.#serve(start.client, start.catalog);
   }
 
-  async #failedStart(error: unknown, end: TransportEnd | undefined, once: boolean): Promise<RestartStep | undefined> {
+  async #failedStart(
+    error: unknown,
+    end: TransportEnd | undefined,
+    step: StartStep,
+    once: boolean,
+  ): Promise<RestartStep | undefined> {
     const { append, scrubber } = this.#context;
     const { name } = this.#owner.config;
+    const crash = crashOfStart(error, end);
+    const shown = startError(name, crash, step, scrubber);
     try {
       if (once) {
-        this.#owner.changed(this, "removed", error);
+        this.#owner.changed(this, "removed", shown, crash.stderrTail);
         await append([failedEvent(name, error, scrubber)]);
         return undefined;
       }
       if (isHostError(error, "ERR_AUTH_REQUIRED")) {
-        this.#owner.changed(this, "auth_required", error);
+        this.#owner.changed(this, "auth_required", shown, crash.stderrTail);
         await append([authRequiredEvent(name, error.facts)]);
         return undefined;
       }
-      return await this.#crash(crashOfStart(error, end), undefined);
+      return await this.#crash(crash, undefined, shown);
     } finally {
-      this.#attempt.fail(startError(name, error, scrubber));
+      this.#attempt.fail(shown);
     }
   }
 
@@ -200,8 +210,11 @@ export class Life {
     this.#endedEarly = end;
   }
 
-  /** Withdraws the server in one step, makes the crash durable, and only then lets its calls know. Never rejects. */
-  async #crash(crash: Crash, connection: Connection | undefined): Promise<RestartStep> {
+  /**
+   * Withdraws the server in one step, makes the crash durable, and only then lets its calls know. `shown` is what the
+   * status says. Never rejects.
+   */
+  async #crash(crash: Crash, connection: Connection | undefined, shown: unknown = crash.error): Promise<RestartStep> {
     const { clock, scrubber } = this.#context;
     const { config } = this.#owner;
     const readyForMs = connection === undefined ? undefined : clock.monotonic() - connection.readyAt;
@@ -215,7 +228,7 @@ export class Life {
       announced.then((cause) => ({ reason: lossReason(step), ...(cause === undefined ? {} : { cause }) })),
     );
     const state = step.kind === "restart" ? "restarting" : "permanently_failed";
-    this.#owner.changed(this, state, crash.error);
+    this.#owner.changed(this, state, shown, crash.stderrTail);
     this.cause = await announced;
     this.isAnnouncing = false;
     await connection?.lossKnown;

@@ -28,7 +28,10 @@ export interface LifeOwner {
   readonly notices: Notices;
   /** The server has given a list. */
   learned(catalog: Catalog): void;
-  /** The state has changed, or what waiting calls have to know. `life` says so. */
-  changed(life: LifeView, state: ServerState, error?: unknown): void;
+  /**
+   * The state has changed, or what waiting calls have to know. `life` says so. `stderrTail` is the end of standard
+   * error, not scrubbed yet.
+   */
+  changed(life: LifeView, state: ServerState, error?: unknown, stderrTail?: string): void;
   onReleased(): void;
 }

@@ -25,8 +25,10 @@ export interface ServerStatus {
   readonly state: ServerState;
   readonly connected: boolean;
   readonly toolCount: number;
-  /** The last failure, scrubbed. */
+  /** The last failure, scrubbed: of a start, how far it came. */
   readonly error?: string;
+  /** What it wrote last to standard error before that failure: scrubbed, at most five lines of 200 characters. */
+  readonly stderrTail?: string;
   /** Epoch milliseconds. */
   readonly lastActivityAt?: number;
   readonly era?: string;

@@ -12,6 +12,7 @@ import type { ServerConfig } from "./config.ts";
 import type { Dialed } from "./dial.ts";
 import { catalogChangedEvent, readyEvent, rejectedEvents, startingEvent } from "./server_events.ts";
 import type { Slots } from "./slots.ts";
+import type { StartStep } from "./start_error.ts";
 
 /** What starting a server needs besides its configuration. */
 export interface StartContext {
@@ -41,7 +42,13 @@ export interface StartRequest {
 /** What came of a start. Of one that failed nothing is left. */
 export type Start =
   | { readonly kind: "ready"; readonly client: Client; readonly catalog: Catalog }
-  | { readonly kind: "failed"; readonly error: unknown; readonly end: TransportEnd | undefined };
+  | {
+    readonly kind: "failed";
+    readonly error: unknown;
+    readonly end: TransportEnd | undefined;
+    /** What the server had not done yet. */
+    readonly step: StartStep;
+  };
 
 /**
  * Connects, lists the tools and logs that the server is ready. Never rejects. The budget covers everything from the
@@ -91,7 +98,7 @@ export async function startServer(request: StartRequest, context: StartContext):
     return { kind: "ready", client, catalog };
   } catch (error) {
     await client?.close().catch(context.onError);
-    return { kind: "failed", error, end };
+    return { kind: "failed", error, end, step: client === undefined ? "answered" : "listed its tools" };
   } finally {
     giveBack?.();
   }

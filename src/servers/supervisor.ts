@@ -12,6 +12,7 @@ import { Notices } from "./notices.ts";
 import { refusalOf } from "./refusal.ts";
 import type { Server, ServerLease, ServerState, ServerStatus } from "./server.ts";
 import { idleDisconnectedEvent, restartingEvent, shutdownEvent } from "./server_events.ts";
+import { lastWords } from "./start_error.ts";
 import { Waiters } from "./waiters.ts";
 
 /** Why a server was told to end. */
@@ -43,6 +44,7 @@ export class Supervisor implements Server, LifeOwner {
   #catalog: Catalog | undefined;
   #facts: ServerFacts | undefined;
   #error: string | undefined;
+  #lastWords: string | undefined;
   #activeAt: number | undefined;
   #idleTimer: Timer | undefined;
 
@@ -169,6 +171,7 @@ export class Supervisor implements Server, LifeOwner {
       connected: this.#state === "ready",
       toolCount: this.toolCount,
       ...(this.#error === undefined ? {} : { error: this.#error }),
+      ...(this.#lastWords === undefined ? {} : { stderrTail: this.#lastWords }),
       ...(this.#activeAt === undefined ? {} : { lastActivityAt: this.#activeAt }),
       ...(this.#facts === undefined ? {} : { era: this.#facts.era, version: this.#facts.protocolVersion }),
       ...(info === undefined
@@ -198,12 +201,16 @@ export class Supervisor implements Server, LifeOwner {
     this.#context.onChange();
   }
 
-  changed(life: LifeView, state: ServerState, error?: unknown): void {
+  changed(life: LifeView, state: ServerState, error?: unknown, stderrTail?: string): void {
     // A life that was ended has no say any more.
     if (life !== this.#life || life.isOver) return;
     if (error !== undefined) this.#error = faultOf(error, this.#context.scrubber).message;
+    if (error !== undefined || stderrTail !== undefined) {
+      this.#lastWords = lastWords(stderrTail, this.#context.scrubber);
+    }
     if (state === "ready") {
       this.#error = undefined;
+      this.#lastWords = undefined;
       this.#facts = life.connection?.client.facts;
       this.#activeAt = this.#context.clock.now();
     }
