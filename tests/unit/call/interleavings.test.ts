@@ -5,6 +5,7 @@ import type { HostError } from "../../../src/kernel/errors.ts";
 import type { Approval } from "../../../src/permission/request.ts";
 import { done, text } from "../../fixtures/fake_client.ts";
 import { settle } from "../../fixtures/settle.ts";
+import { weightedSteps } from "../../fixtures/weighted_steps.ts";
 import { callScene, unbalanced } from "./call_setup.ts";
 
 /** How often each step comes, against the others. */
@@ -108,13 +109,9 @@ async function run(steps: readonly Step[]) {
 it(
   "whatever happens in whatever order: each call ends, each started event is closed once, nothing is sent without one or twice",
   async () => {
-    const weighted = Object.entries(STEPS).map(([step, weight]) => ({
-      arbitrary: fc.constant(step as Step),
-      weight: weight * 5,
-    }));
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.oneof(...weighted), { minLength: 15, maxLength: 60, size: "max" }),
+        weightedSteps(STEPS, { minLength: 15, maxLength: 60 }),
         async (steps) => {
           const { sink, clock, connect, ended, errors, desk } = await run(steps);
           expect(errors).toEqual([]);

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { HostError } from "../../../src/kernel/errors.ts";
 import { settle } from "../../fixtures/settle.ts";
+import { weightedSteps } from "../../fixtures/weighted_steps.ts";
 import { type Scene, scene } from "./supervisor_setup.ts";
 
 /** How often each step comes, against the others. */
@@ -98,13 +99,9 @@ async function run(steps: readonly Step[]): Promise<Scene> {
 it(
   "whatever happens in whatever order: one connection at a time, a legal log, nothing left after the stop",
   async () => {
-    const weighted = Object.entries(STEPS).map(([step, weight]) => ({
-      arbitrary: fc.constant(step as Step),
-      weight: weight * 5,
-    }));
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.oneof(...weighted), { minLength: 10, maxLength: 50, size: "max" }),
+        weightedSteps(STEPS, { minLength: 10, maxLength: 50 }),
         async (steps) => {
           const { connect, clock, sink, server, errors } = await run(steps);
           expect(errors).toEqual([]);
