@@ -27,7 +27,7 @@ const env = {
 const steps = [
   { name: "install", command: ["npm", "ci", "--include=dev"], limitMs: minutes(8), needed: true },
   { name: "install servers", command: ["npm", "ci"], cwd: "tests/servers", limitMs: minutes(6) },
-  { name: "install conformance suite", command: ["npm", "ci"], cwd: "tests/conformance", limitMs: minutes(6) },
+  { name: "install conformance suite", command: ["npm", "ci"], cwd: "tests/conformance/suite", limitMs: minutes(6) },
   { name: "core compiles", command: [bin("tsc"), "-p", "src"], limitMs: minutes(3) },
   { name: "everything compiles", command: [bin("tsc"), "-p", "."], limitMs: minutes(3) },
   { name: "format", command: [bin("deno"), "fmt", "--check"], limitMs: minutes(2) },

@@ -9,9 +9,7 @@ import { scenarioOf } from "./scenarios.ts";
 
 const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
 const url = process.argv.at(-1) ?? "";
-const context = JSON.parse(
-  process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}",
-) as JsonObject;
+const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as JsonObject;
 
 try {
   const run = scenarioOf(scenario);
@@ -22,8 +20,6 @@ try {
   console.log("driver: done");
   process.exit(0);
 } catch (error) {
-  console.log(
-    `driver: failed: ${error instanceof Error ? error.message : String(error)}`,
-  );
+  console.log(`driver: failed: ${error instanceof Error ? error.message : String(error)}`);
   process.exit(1);
 }

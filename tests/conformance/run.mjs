@@ -15,9 +15,7 @@ import { closingLine, table, total } from "../run/report.mjs";
 import { rowOf, scoreLine, unknownNames } from "./verdict.mjs";
 
 const REVISIONS = ["2025-11-25", "2026-07-28"];
-const KNOWN = JSON.parse(
-  readFileSync(new URL("known_failures.json", import.meta.url), "utf8"),
-);
+const KNOWN = JSON.parse(readFileSync(new URL("known_failures.json", import.meta.url), "utf8"));
 
 const { values, positionals: wanted } = parseArgs({
   allowPositionals: true,
@@ -38,18 +36,14 @@ if (suite.nodeForSuite() === undefined) {
   );
 }
 console.log(
-  `conformance suite ${suite.suiteVersion()} on Node ${
-    versionOf(suite.nodeForSuite())
-  }`,
+  `conformance suite ${suite.suiteVersion()} on Node ${versionOf(suite.nodeForSuite())}`,
 );
 await suite.buildDriver();
 
 const rows = [];
-for (const runtime of values.runtime.split(",")) {
+for (const [index, runtime] of values.runtime.split(",").entries()) {
   const version = versionOf(suite.RUNTIMES[runtime][0]);
-  for (const revision of values.revision.split(",")) {
-    rows.push(await judge(runtime, version, revision));
-  }
+  for (const revision of values.revision.split(",")) rows.push(await judge(runtime, version, revision, index === 0));
 }
 console.log(`\n${table(rows)}\n`);
 if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(rows));
@@ -61,27 +55,14 @@ async function judge(runtime, version, revision, isFirst) {
   const { scored, unscored } = suite.scenariosOf(revision);
   const scenarios = [...scored, ...unscored];
   const known = KNOWN[revision];
-  const isWanted = (name) =>
-    wanted.length > 0
-      ? wanted.includes(name)
-      : isFirst || !Object.hasOwn(known, name);
+  const isWanted = (name) => wanted.length > 0 ? wanted.includes(name) : isFirst || !Object.hasOwn(known, name);
   const results = [];
   console.log(`\n== ${revision}, driver on ${runtime} ${version}`);
-  for (
-    const scenario of scenarios.filter((name) =>
-      wanted.length === 0 || wanted.includes(name)
-    )
-  ) {
+  for (const scenario of scenarios.filter(isWanted)) {
     const result = await suite.runScenario(scenario, revision, runtime);
     results.push(result);
-    const mark = result.reasons.length === 0
-      ? "pass"
-      : Object.hasOwn(known, scenario)
-      ? "known"
-      : "FAIL";
-    console.log(
-      `${mark.padEnd(5)} ${scenario} (${result.seconds.toFixed(1)} s)`,
-    );
+    const mark = result.reasons.length === 0 ? "pass" : Object.hasOwn(known, scenario) ? "known" : "FAIL";
+    console.log(`${mark.padEnd(5)} ${scenario} (${result.seconds.toFixed(1)} s)`);
     for (const reason of result.reasons) {
       console.log(`      ${reason.replaceAll("\n", "\n      ")}`);
     }
@@ -92,9 +73,5 @@ async function judge(runtime, version, revision, isFirst) {
   const strangers = unknownNames(known, scenarios).map((name) =>
     `known_failures.json names ${name}, which is no scenario`
   );
-  return {
-    ...row,
-    failed: row.failed + strangers.length,
-    failures: [...row.failures, ...strangers],
-  };
+  return { ...row, failed: row.failed + strangers.length, failures: [...row.failures, ...strangers] };
 }

@@ -19,14 +19,8 @@ export interface Setting {
 type Scenario = (setting: Setting) => Promise<void>;
 
 /** Connects as anybody would: without a word about the revision, which is found out. */
-function connect(
-  { url }: Setting,
-  options: Omit<ConnectOptions, "dialer"> = {},
-): Promise<Client> {
-  return connectClient({
-    ...options,
-    dialer: httpDialer({ url, fetch, clock: systemClock }),
-  });
+function connect({ url }: Setting, options: Omit<ConnectOptions, "dialer"> = {}): Promise<Client> {
+  return connectClient({ ...options, dialer: httpDialer({ url, fetch, clock: systemClock }) });
 }
 
 /** The result of a reply; throws what it failed with. */
@@ -39,9 +33,7 @@ function resultOf(reply: Reply): JsonObject {
 }
 
 /** Lists the tools and makes the calls, one after the other. */
-function calling(
-  ...calls: readonly (readonly [tool: string, args: JsonObject])[]
-): Scenario {
+function calling(...calls: readonly (readonly [tool: string, args: JsonObject])[]): Scenario {
   return async (setting) => {
     await using client = await connect(setting);
     await client.listTools();
@@ -52,11 +44,7 @@ function calling(
 }
 
 /** The entries of a list that has no method of its own. */
-async function entriesOf(
-  client: Client,
-  method: string,
-  member: string,
-): Promise<readonly JsonObject[]> {
+async function entriesOf(client: Client, method: string, member: string): Promise<readonly JsonObject[]> {
   const list = resultOf(await client.request(method, undefined))[member];
   return Array.isArray(list) ? list as JsonObject[] : [];
 }
@@ -66,9 +54,7 @@ async function standardHeaders(setting: Setting): Promise<void> {
   for (const { name } of (await client.listTools()).tools) {
     resultOf(await client.callTool(name, {}));
   }
-  for (
-    const { uri } of await entriesOf(client, "resources/list", "resources")
-  ) {
+  for (const { uri } of await entriesOf(client, "resources/list", "resources")) {
     resultOf(await client.request("resources/read", { uri }));
   }
   for (const { name } of await entriesOf(client, "prompts/list", "prompts")) {
@@ -98,15 +84,11 @@ async function everyToolThatIsLeft(setting: Setting): Promise<void> {
 
 async function schemaGivenBack(setting: Setting): Promise<void> {
   await using client = await connect(setting);
-  const tool = (await client.listTools()).tools.find(({ name }) =>
-    name === "json_schema_2020_12_tool"
-  );
+  const tool = (await client.listTools()).tools.find(({ name }) => name === "json_schema_2020_12_tool");
   if (tool === undefined) {
     throw new Error("json_schema_2020_12_tool is not listed");
   }
-  resultOf(
-    await client.callTool("json_schema_echo", { schema: tool.inputSchema }),
-  );
+  resultOf(await client.callTool("json_schema_echo", { schema: tool.inputSchema }));
 }
 
 /** Says of itself that it can be asked everything. */
@@ -124,10 +106,7 @@ const standardFlow: Scenario = calling(["test-tool", {}]);
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "initialize": justList,
   "tools_call": calling(["add_numbers", { a: 5, b: 3 }]),
-  "elicitation-sep1034-client-defaults": calling([
-    "test_client_elicitation_defaults",
-    {},
-  ]),
+  "elicitation-sep1034-client-defaults": calling(["test_client_elicitation_defaults", {}]),
   "sse-retry": calling(["test_reconnection", {}]),
   "request-metadata": metadata,
   "sep-2322-client-request-state": calling(

@@ -1,11 +1,5 @@
 // Where the conformance suite is, what it wants of a client, and how one scenario of it is run.
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import process from "node:process";
@@ -16,12 +10,9 @@ import { reasonsAgainst } from "./verdict.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "..", "..");
-const suite = join(
-  here,
-  "node_modules",
-  "@modelcontextprotocol",
-  "conformance",
-);
+/** A manifest of its own: both are large, and nothing else wants them. */
+const installed = join(here, "suite");
+const suite = join(installed, "node_modules", "@modelcontextprotocol", "conformance");
 const work = join(root, ".cache", "conformance");
 /** Relative to the root, where it is started: the suite cuts commands at their spaces. */
 const driver = join(".cache", "conformance", "driver.mjs");
@@ -52,42 +43,29 @@ export const RUNTIMES = {
 /** A Node that the suite runs on, 22 or newer: the one that runs this, or the one installed beside the suite. */
 export function nodeForSuite() {
   if (Number.parseInt(process.versions.node, 10) >= 22) return process.execPath;
-  const own = join(here, "node_modules", "node", "bin", "node");
+  const own = join(installed, "node_modules", "node", "bin", "node");
   return existsSync(own) ? own : undefined;
 }
 
 /** The suite's version, or undefined when it is not installed. */
 export function suiteVersion() {
   const manifest = join(suite, "package.json");
-  return existsSync(manifest)
-    ? JSON.parse(readFileSync(manifest, "utf8")).version
-    : undefined;
+  return existsSync(manifest) ? JSON.parse(readFileSync(manifest, "utf8")).version : undefined;
 }
 
 /** Installs the suite, and the Node that it needs, in the exact versions of the lock file beside this. */
 export async function installSuite() {
-  const { code, output } = await runChild([
-    "npm",
-    "ci",
-    "--no-audit",
-    "--no-fund",
-  ], { cwd: here, quiet: true });
+  const { code, output } = await runChild(["npm", "ci", "--no-audit", "--no-fund"], { cwd: installed, quiet: true });
   if (code !== 0) {
-    throw new Error(
-      `Cannot install the conformance suite: npm ci ended with ${code}\n${output}`,
-    );
+    throw new Error(`Cannot install the conformance suite: npm ci ended with ${code}\n${output}`);
   }
 }
 
 /** What a revision requires of a client, and what the suite only wants to see beside it. */
 export function scenariosOf(revision) {
   const { parse } = createRequire(join(suite, "package.json"))("yaml");
-  const { client, not_scored } = parse(
-    readFileSync(join(suite, "requirements", `${revision}.yaml`), "utf8"),
-  );
-  const unscored = not_scored.filter(({ leg, reason }) =>
-    leg === "client" && reason !== "extension"
-  );
+  const { client, not_scored } = parse(readFileSync(join(suite, "requirements", `${revision}.yaml`), "utf8"));
+  const unscored = not_scored.filter(({ leg, reason }) => leg === "client" && reason !== "extension");
   return { scored: client, unscored: unscored.map(({ scenario }) => scenario) };
 }
 
@@ -110,22 +88,10 @@ export async function buildDriver() {
 
 /** Runs one scenario by itself, on a runtime named in {@link RUNTIMES}. */
 export async function runScenario(scenario, revision, runtime) {
-  const results = join(
-    work,
-    `${runtime}-${revision}-${scenario.replaceAll("/", "-")}`,
-  );
+  const results = join(work, `${runtime}-${revision}-${scenario.replaceAll("/", "-")}`);
   const command = [
     ...[nodeForSuite(), join(suite, "dist", "index.js"), "client"],
-    ...[
-      "--scenario",
-      scenario,
-      "--spec-version",
-      revision,
-      "--timeout",
-      String(LIMIT_MS),
-      "-o",
-      results,
-    ],
+    ...["--scenario", scenario, "--spec-version", revision, "--timeout", String(LIMIT_MS), "-o", results],
     // Without "exec" only the shell would be stopped when time is up.
     ...["--command", ["exec", ...RUNTIMES[runtime], driver].join(" ")],
   ];
@@ -135,10 +101,7 @@ export async function runScenario(scenario, revision, runtime) {
     quiet: true,
     env: { NO_COLOR: "1" },
   };
-  const { code, timedOut, left, output, seconds } = await runChild(
-    command,
-    options,
-  );
+  const { code, timedOut, left, output, seconds } = await runChild(command, options);
   const read = (name) => {
     const file = filesIn(results).find((path) => path.endsWith(name));
     return file === undefined ? undefined : readFileSync(file, "utf8");
@@ -158,7 +121,5 @@ export async function runScenario(scenario, revision, runtime) {
 
 function filesIn(folder) {
   if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true }).map((name) =>
-    join(folder, String(name))
-  );
+  return readdirSync(folder, { recursive: true }).map((name) => join(folder, String(name)));
 }

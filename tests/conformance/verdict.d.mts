@@ -32,12 +32,5 @@ export function rowOf(
   results: readonly Result[],
   known: Readonly<Record<string, string>>,
 ): Row;
-export function unknownNames(
-  known: Readonly<Record<string, string>>,
-  scenarios: readonly string[],
-): string[];
-export function scoreLine(
-  revision: string,
-  results: readonly Result[],
-  scored: readonly string[],
-): string;
+export function unknownNames(known: Readonly<Record<string, string>>, scenarios: readonly string[]): string[];
+export function scoreLine(revision: string, results: readonly Result[], scored: readonly string[]): string;

@@ -6,10 +6,7 @@ const GOOD = new Set(["SUCCESS", "INFO", "SKIPPED"]);
  * Judges one scenario. It passes when the suite ended with 0 in time, every check is good and one at least succeeded,
  * and the driver came to its own end without a word on standard error. Gives the reasons against it, none for a pass.
  */
-export function reasonsAgainst(
-  { code, timedOut, checks, stdout, stderr },
-  mayFail = false,
-) {
+export function reasonsAgainst({ code, timedOut, checks, stdout, stderr }, mayFail = false) {
   if (timedOut) return ["stopped: took too long"];
   const reasons = [];
   for (const { id, status, errorMessage } of checks ?? []) {
@@ -45,9 +42,7 @@ export function rowOf(name, version, results, known) {
     const why = Object.hasOwn(known, scenario) ? known[scenario] : undefined;
     if (reasons.length === 0 && why === undefined) passed++;
     else if (reasons.length === 0) {
-      failures.push(
-        `${scenario} passes: take it out of known_failures.json (${why})`,
-      );
+      failures.push(`${scenario} passes: take it out of known_failures.json (${why})`);
     } else if (why === undefined) {
       failures.push(`${scenario}: ${shortened(reasons)}`);
     } else skipped.push(`${scenario}, known to fail: ${why}`);
@@ -67,9 +62,7 @@ export function rowOf(name, version, results, known) {
 
 /** The first reason; the run itself has printed them all. */
 function shortened([first, ...more]) {
-  return `${first.slice(0, 200)}${
-    more.length === 0 ? "" : ` and ${more.length} more`
-  }`;
+  return `${first.slice(0, 200)}${more.length === 0 ? "" : ` and ${more.length} more`}`;
 }
 
 /** Scenarios that the table of known failures names and the revision does not have. */
@@ -79,8 +72,6 @@ export function unknownNames(known, scenarios) {
 
 /** How many scenarios of those that count have passed: `client 2025-11-25: 4/18`. */
 export function scoreLine(revision, results, scored) {
-  const passed = results.filter(({ scenario, reasons }) =>
-    reasons.length === 0 && scored.includes(scenario)
-  );
+  const passed = results.filter(({ scenario, reasons }) => reasons.length === 0 && scored.includes(scenario));
   return `client ${revision}: ${passed.length}/${scored.length}`;
 }

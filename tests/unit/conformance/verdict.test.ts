@@ -41,27 +41,16 @@ describe("verdict on a scenario", () => {
     ["checks of which none succeeded", {
       checks: [{ id: "a", status: "INFO" }],
     }, /no check succeeded/],
-    [
-      "a driver that failed",
-      { stdout: "driver: failed: no tools\n" },
-      /^the driver failed: no tools$/,
-    ],
+    ["a driver that failed", { stdout: "driver: failed: no tools\n" }, /^the driver failed: no tools$/],
     ["a driver that was stopped", { stdout: "" }, /did not come to its end/],
-    [
-      "words on standard error",
-      { stderr: "(node:1) Warning: x" },
-      /Warning: x/,
-    ],
+    ["words on standard error", { stderr: "(node:1) Warning: x" }, /Warning: x/],
   ];
   test.each(rows)("is not a pass with %s", (_what, evidence, reason) => {
-    expect(reasonsAgainst({ ...good, ...evidence })).toEqual([
-      expect.stringMatching(reason),
-    ]);
+    expect(reasonsAgainst({ ...good, ...evidence })).toEqual([expect.stringMatching(reason)]);
   });
 
   test("lets a driver give up where that is right, but not vanish", () => {
-    expect(reasonsAgainst({ ...good, stdout: "driver: failed: x\n" }, true))
-      .toEqual([]);
+    expect(reasonsAgainst({ ...good, stdout: "driver: failed: x\n" }, true)).toEqual([]);
     expect(reasonsAgainst({ ...good, stdout: "" }, true)).toHaveLength(1);
   });
 });
@@ -101,13 +90,7 @@ describe("row of a revision", () => {
   });
 
   test("score has what passed of what counts", () => {
-    expect(
-      scoreLine("2025-11-25", [passed("a"), failed("b"), passed("extra")], [
-        "a",
-        "b",
-        "c",
-      ]),
-    ).toBe(
+    expect(scoreLine("2025-11-25", [passed("a"), failed("b"), passed("extra")], ["a", "b", "c"])).toBe(
       "client 2025-11-25: 1/3",
     );
   });
