@@ -1,21 +1,12 @@
 import type { Catalog, CatalogEntry } from "./catalog.ts";
 import { passesFilter, type ToolFilter } from "./filter.ts";
 import type { LocalTool } from "./local_tool.ts";
+import type { ServerState } from "./server_state.ts";
 
 /** What the router needs to know of a server. It reads this at the moment of each question and keeps nothing of it. */
 export interface RoutedServer {
   readonly name: string;
-  readonly state:
-    | "disabled"
-    | "pending"
-    | "not_started"
-    | "starting"
-    | "ready"
-    | "restarting"
-    | "idle_disconnected"
-    | "auth_required"
-    | "permanently_failed"
-    | "removed";
+  readonly state: ServerState;
   /** The last list it gave. Undefined before the first. */
   readonly catalog: Catalog | undefined;
   readonly config: { readonly tools: ToolFilter; readonly reconnect: "never" | "lazy" };
@@ -73,7 +64,7 @@ export interface Standing {
 }
 
 /** The one table that listing and dispatch are both derived from. */
-export const STANDINGS: Readonly<Record<RoutedServer["state"], Standing>> = Object.freeze({
+export const STANDINGS: Readonly<Record<ServerState, Standing>> = Object.freeze({
   starting: { listed: true, known: true, unknown: true },
   ready: { listed: true, known: true, unknown: false },
   restarting: { listed: false, known: true, unknown: true },

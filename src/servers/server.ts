@@ -1,20 +1,10 @@
 import type { Catalog } from "../catalog/catalog.ts";
+import type { ServerState } from "../catalog/server_state.ts";
 import type { Client } from "../client/client.ts";
 import type { EventCursor } from "../events/event.ts";
 import type { ServerConfig } from "./config.ts";
 
-/** Where a server is in its life. Status, tool list and dispatch are all derived from this one value. */
-export type ServerState =
-  | "disabled"
-  | "pending"
-  | "not_started"
-  | "starting"
-  | "ready"
-  | "restarting"
-  | "idle_disconnected"
-  | "auth_required"
-  | "permanently_failed"
-  | "removed";
+export type { ServerState } from "../catalog/server_state.ts";
 
 /** A server as `mcpStatus()` shows it. */
 export interface ServerStatus {
