@@ -1,5 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
-import { HostError } from "../kernel/errors.ts";
+import { HostError, isHostError } from "../kernel/errors.ts";
 import { DEFAULT_PARSE_LIMITS, type ParseLimits } from "../jsonrpc/bounded_parse.ts";
 import {
   batchId,
@@ -15,6 +15,7 @@ import { dropBody, mediaType, readBeginning, readBody, wrongResponse } from "./h
 import { readEventStream } from "./http_events.ts";
 import type { Attempt, HttpRequests } from "./http_requests.ts";
 import { MAX_BATCH_MEMBERS } from "./pipe_reader.ts";
+import { isEventStream, StreamPlace } from "./resume.ts";
 import type { LostRequest, TransportHandlers, WireProfile } from "./transport.ts";
 
 export interface AnswerOptions {
@@ -24,6 +25,8 @@ export interface AnswerOptions {
   readonly clock: Clock;
   /** See `Runtime.contentLengthIsDecoded`. */
   readonly lengthIsDecoded: boolean;
+  /** Opens again the stream that carried an answer, in its own time. Absent where streams are not resumed. */
+  readonly reopen?: (place: StreamPlace, attempt: Attempt) => Promise<Response>;
 }
 
 /** A request whose response is read. */
@@ -88,27 +91,55 @@ export class AnswerReader {
     this.#lose(asked, new HostError("ERR_PROTOCOL", `Cannot use the answer to ${asked.method}: ${found}`));
   }
 
-  /** Reads on to the end after the answer: an aborted stream costs a connection. */
-  async #readEvents(asked: Asked, response: Response, attempt: Attempt): Promise<void> {
-    const { requests, clock } = this.#options;
-    try {
-      await readEventStream(response, this.#limits.maxLength, {
-        onData: (data) => this.#deliver(data, asked.id, false),
-        clock,
-        isAnswered: () => !requests.isWaiting(asked.id),
-        controller: attempt.controller,
-      });
-    } catch (error) {
-      // After the answer nothing of the stream is wanted any more, not even why it broke.
-      if (requests.isWaiting(asked.id)) throw error;
+  /**
+   * Reads until the response and on to the end of its stream: an aborted stream costs a connection. A stream that ends
+   * before, or breaks, is taken up again where it has named a place (2025-11-25, basic/transports, polling).
+   */
+  async #readEvents(asked: Asked, first: Response, attempt: Attempt): Promise<void> {
+    const { requests, profile, reopen } = this.#options;
+    const place = new StreamPlace();
+    for (let response = first;;) {
+      const canResume = (): boolean => profile.sessions && reopen !== undefined && place.lastEventId !== undefined;
+      try {
+        await this.readStream(response, place, attempt.controller, asked.id);
+      } catch (error) {
+        // After the answer nothing of the stream is wanted any more, not even why it broke.
+        if (!requests.isWaiting(asked.id)) return;
+        if (isHostError(error) || !canResume()) throw error;
+      }
+      if (!requests.isWaiting(asked.id)) return;
+      const lost = `Answer to ${asked.method} was lost: its stream ended before the response`;
+      if (!canResume()) return this.#lose(asked, new HostError("ERR_CONNECTION_LOST", lost));
+      response = await reopen!(place, attempt);
+      if (isEventStream(response)) continue;
+      dropBody(response);
+      const facts = { status: response.status };
+      const error = new HostError("ERR_CONNECTION_LOST", `${lost} and cannot be resumed`, { facts });
+      return this.#lose(asked, error);
     }
-    if (!requests.isWaiting(asked.id)) return;
-    const lost = `Answer to ${asked.method} was lost: its stream ended before the response`;
-    this.#lose(asked, new HostError("ERR_CONNECTION_LOST", lost));
   }
 
-  /** `isWhole`: the text is all that the response holds. */
-  #deliver(text: string, id: number, isWhole: boolean): void {
+  /** Reads a stream to its end and delivers what it carries. Rejects when it breaks or a bound is passed. */
+  async readStream(
+    response: Response,
+    place: StreamPlace,
+    controller: AbortController,
+    id: number | undefined,
+    onOther?: (event: string, data: string) => void,
+  ): Promise<void> {
+    const { requests, clock } = this.#options;
+    await readEventStream(response, this.#limits.maxLength, {
+      onData: (data) => this.#deliver(data, id, false),
+      ...(onOther === undefined ? {} : { onOther }),
+      place,
+      clock,
+      isAnswered: () => id !== undefined && !requests.isWaiting(id),
+      controller,
+    });
+  }
+
+  /** `id`: the request whose stream it is, if it is one's; `isWhole`: the text is all that the response holds. */
+  #deliver(text: string, id: number | undefined, isWhole: boolean): void {
     const message = readMessage(text, this.#limits);
     if (message.kind === "malformed") return this.#deliverMalformed(message.reason, message.id, id, isWhole);
     if (message.kind !== "batch") return this.#deliverMessage(message, text.length, id);
@@ -123,18 +154,26 @@ export class AnswerReader {
     }
   }
 
-  #deliverMessage(message: Incoming, bytes: number, id: number): void {
+  #deliverMessage(message: Incoming, bytes: number, id: number | undefined): void {
     const { requests, handlers } = this.#options;
-    const isResponse = message.kind === "result" || message.kind === "error";
-    if (isResponse && (message.id === undefined || ownId(message.id) === id)) requests.settle(id);
+    if (message.kind === "result" || message.kind === "error") {
+      const about = message.id === undefined ? id : ownId(message.id);
+      if (about !== undefined && (id === undefined || about === id)) requests.settle(about);
+    }
     void handlers.onMessage(message, bytes, id);
   }
 
-  #deliverMalformed(reason: MalformedReason, claimed: RequestId | undefined, id: number, isWhole: boolean): void {
+  #deliverMalformed(
+    reason: MalformedReason,
+    claimed: RequestId | undefined,
+    id: number | undefined,
+    isWhole: boolean,
+  ): void {
     const { requests, handlers } = this.#options;
     // What is all of a response can only be about its request, whatever it says.
     const about = isWhole ? id : claimed;
-    if (about === undefined ? isUnread(reason) : ownId(about) === id) requests.settle(id);
+    const settled = about === undefined ? (isUnread(reason) ? id : undefined) : ownId(about);
+    if (settled !== undefined && (id === undefined || settled === id)) requests.settle(settled);
     handlers.onMalformed(reason, about, id);
   }
 

@@ -1,10 +1,15 @@
 import type { Clock, Timer } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
 import { SseParser } from "../streams/sse.ts";
+import type { StreamPlace } from "./resume.ts";
 
 export interface EventStreamOptions {
-  /** The data of one event; empty ones are not delivered. */
+  /** The data of one event of the name `message`; empty ones are not delivered. */
   onData(data: string): void;
+  /** An event of another name. */
+  onOther?(event: string, data: string): void;
+  /** Keeps where the stream stands; events that it has seen before are not delivered. */
+  readonly place: StreamPlace;
   readonly clock: Clock;
   /** True once the stream has given what it was opened for. */
   isAnswered(): boolean;
@@ -22,11 +27,16 @@ export async function readEventStream(
   options: EventStreamOptions,
 ): Promise<void> {
   if (response.body === null) return;
+  const { place } = options;
   let tooLarge: HostError | undefined;
+  place.begin();
   const parser = new SseParser(maxLength, {
-    onEvent: ({ event, data }) => {
-      if (event === "message" && data !== "") options.onData(data);
+    onEvent: ({ event, data, lastEventId }) => {
+      if (!place.take(lastEventId) || data === "") return;
+      if (event === "message") options.onData(data);
+      else options.onOther?.(event, data);
     },
+    onRetry: (delayMs) => place.retry(delayMs),
     onTooLarge: (length) => {
       tooLarge = new HostError(
         "ERR_FRAME_TOO_LARGE",
