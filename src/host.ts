@@ -6,6 +6,7 @@ import { correlatingMembers } from "./events/vocabulary.ts";
 import type { HostOptions } from "./host_options.ts";
 import { Host, openOptions } from "./host_owner.ts";
 import { systemClock } from "./kernel/clock.ts";
+import { HostError } from "./kernel/errors.ts";
 import { randomIds } from "./kernel/ids.ts";
 import { isSecretName, SecretRegistry } from "./kernel/secrets.ts";
 import { createDesk } from "./permission/desk.ts";
@@ -54,6 +55,11 @@ const PLACE_NAME = /_(?:SOCK|FILE|PATH|DIR|HOME)$/i;
 export async function createHost(options: HostOptions): Promise<Host> {
   const { runtime, clock = systemClock, ids = randomIds } = options;
   const onError = guarded(options.onError);
+  const { maxOutputBytes } = options;
+  if (maxOutputBytes !== undefined && !(Number.isSafeInteger(maxOutputBytes) && maxOutputBytes >= 1024)) {
+    const found = `found ${String(maxOutputBytes).slice(0, 40)}, wanted a whole number from 1024 up`;
+    throw new HostError("ERR_CONFIG", `Cannot use maxOutputBytes: ${found}`);
+  }
   const localTools = createLocalTools(options.localTools ?? []);
   const policy = compilePolicy(options.permission);
   const secrets = new SecretRegistry();
@@ -78,6 +84,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     kv: options.store ?? memoryKeyValue(),
     clock,
     scrubber,
+    onError,
     ...(options.store === undefined ? { pollMs: 0 } : {}),
   });
   const { approve } = options;

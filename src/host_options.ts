@@ -24,12 +24,17 @@ export interface HostOptions {
   readonly servers?: readonly ServerConfigInput[];
   /** Tools that run in this process, under the same gate and log. */
   readonly localTools?: readonly LocalTool[];
-  /** Where events are kept: `memoryLog()` (default), `fileLog(directory)`. */
+  /**
+   * Where events are kept: `fileLog(directory)`, or `memoryLog()` (default), which keeps the last 100,000 of each stream
+   * until the host closes; `memoryLog({ maxEvents })` keeps fewer.
+   */
   readonly log?: LogFactory;
   /** Open streams whose last owner did not let go of them. Only when that owner is known to be gone. */
   readonly takeOver?: boolean;
   /** Where long results are kept. Default: in memory, at most 256 MiB. The host closes it. */
   readonly artifacts?: ArtifactStore;
+  /** Most bytes of the text of a result, `Outcome.output`; of a longer one the head and the tail. At least 1,024, default 262,144. */
+  readonly maxOutputBytes?: number;
   /** Rules of the gate. Default: none, so that everything that is not `read` by your own word asks. */
   readonly permission?: PermissionConfig;
   /** Asks a person. Without it a call that must be asked about is denied, or waits at the desk if it says so. */

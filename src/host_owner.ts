@@ -3,7 +3,7 @@ import type { HostEvent } from "./events/event.ts";
 import type { EventLog, EventSink } from "./events/log.ts";
 import type { EventStore } from "./events/store.ts";
 import type { HostOptions } from "./host_options.ts";
-import { systemClock } from "./kernel/clock.ts";
+import { atMost, systemClock } from "./kernel/clock.ts";
 import { HostError } from "./kernel/errors.ts";
 import { randomIds } from "./kernel/ids.ts";
 import type { Desk, DeskAsk, DeskDecision } from "./permission/desk.ts";
@@ -38,6 +38,8 @@ export interface HostApprovals {
 const PREVIEW_BYTES = 4 << 10;
 const MAX_OUTPUT_BYTES = 256 << 10;
 const READY_TIMEOUT_MS = 60_000;
+/** What a part of the user's may take to close before the host goes on without it. */
+const CLOSE_MS = 10_000;
 const RESERVED_SOURCES: ReadonlySet<string> = new Set(["global", "private", "local"]);
 
 /** How a host opens its streams. */
@@ -155,7 +157,7 @@ export class Host implements AsyncDisposable {
   ): Promise<Session> {
     if (this.#closing !== undefined) throw new HostError("ERR_CLOSED", "Cannot open a session: the host is closed");
     const { log, desk, gate, scrubber, managing, localTools, level } = this.#parts;
-    const { clock = systemClock, ids = randomIds, approve } = this.#options;
+    const { clock = systemClock, ids = randomIds, approve, maxOutputBytes = MAX_OUTPUT_BYTES } = this.#options;
     const { onError } = managing;
     const { inherited, isVisible } = options;
     const id = options.id ?? ids.next("s");
@@ -186,7 +188,7 @@ export class Host implements AsyncDisposable {
           scrubber: managing.strictScrubber ?? scrubber,
           artifacts: this.#artifacts,
           previewBytes: PREVIEW_BYTES,
-          maxOutputBytes: MAX_OUTPUT_BYTES,
+          maxOutputBytes,
           onError,
         },
       },
@@ -284,18 +286,24 @@ export class Host implements AsyncDisposable {
     const { gate, desk, sink, log, managing: { onError } } = this.#parts;
     await Promise.all([...this.#sessions.values()].map((session) => session.close()));
     await Promise.all([this.#global, ...this.#managers].map((manager) => manager.close()));
-    // Each part is let go of, whatever the one before it made of its end.
-    for (const part of [gate, desk]) {
-      try {
-        part.close();
-      } catch (error) {
-        onError(error);
-      }
-    }
+    await this.#letGo("gate", () => gate.close());
+    await this.#letGo("desk", () => desk.close());
     await sink.close({ type: "host.closed", payload: { reason: "closed" } }).catch(onError);
     await log.close().catch(onError);
-    await this.#artifacts.close().catch(onError);
-    await this.#options.store?.close().catch(onError);
+    await this.#letGo("store of artifacts", () => this.#artifacts.close());
+    await this.#letGo("store of asks", () => this.#options.store?.close());
+  }
+
+  /** Each part is let go of, whatever the one before it made of its end: one of the user's may fail or never end. */
+  async #letGo(part: string, close: () => unknown): Promise<void> {
+    const { clock, onError } = this.#parts.managing;
+    try {
+      const closing = Promise.resolve(close()).then(() => true);
+      if (await atMost(clock, CLOSE_MS, closing) === true) return;
+      throw new HostError("ERR_TIMEOUT", `Cannot close the ${part}: it has not ended within ${CLOSE_MS} ms`);
+    } catch (error) {
+      onError(error);
+    }
   }
 
   async #reject(input: unknown, error: unknown): Promise<void> {

@@ -58,6 +58,7 @@ function jsonOf(value: JsonObject): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
+    // What the engine says differs and may quote the definition; that there is no text is the whole finding.
     return undefined;
   }
 }

@@ -9,7 +9,8 @@ export interface MemoryLogOptions {
 }
 
 /**
- * A log that lives and dies with the process. Each host that opens it gets a store of its own.
+ * A log that lives and dies with the process. Each host that opens it gets a store of its own. It keeps the last events
+ * of each stream and every stream, also of sessions that have closed, until it is closed itself.
  *
  * @example
  * ```ts

@@ -53,6 +53,8 @@ export interface DeskOptions {
   readonly pollMs?: number;
   /** How long the store may take for one answer, ms. Default 5,000. */
   readonly storeTimeoutMs?: number;
+  /** Told of failures of the store that no caller waits for. Default: dropped. */
+  readonly onError?: (error: unknown) => void;
 }
 
 /** Settled asks whose records are kept, so that a late second decision is told that it is late. */
@@ -74,10 +76,13 @@ class RecordDesk implements Desk {
   readonly #maxOpenPerSession: number;
   readonly #pollMs: number;
   readonly #open: OpenAsks;
+  readonly #onError: (error: unknown) => void;
   /** When asks that somebody here waited for were settled, oldest first. */
   readonly #settled = new Map<string, number>();
   #poll: Timer | undefined;
   #isPolling = false;
+  /** The store has failed the last look, and somebody was told. */
+  #isBlind = false;
   #sweptAt: number;
   #isClosed = false;
 
@@ -88,6 +93,7 @@ class RecordDesk implements Desk {
     this.#scrubber = options.scrubber;
     this.#maxOpenPerSession = options.maxOpenPerSession ?? 100;
     this.#pollMs = options.pollMs ?? 1000;
+    this.#onError = options.onError ?? (() => {/* nobody wants to know */});
     this.#sweptAt = options.clock.now();
   }
 
@@ -144,9 +150,10 @@ class RecordDesk implements Desk {
     if (open === undefined) return;
     const own = this.#decision(open.ask, "deny", actor, reason);
     // A store that does not answer must not keep anybody waiting, and nothing runs because of a deny.
-    this.#records.decide(own).catch(() => ({ decision: own })).then(({ decision }) =>
-      this.#settle(requestId, decision)
-    );
+    this.#records.decide(own).catch((error: unknown) => {
+      this.#onError(error);
+      return { decision: own };
+    }).then(({ decision }) => this.#settle(requestId, decision));
   }
 
   async list(session?: string): Promise<readonly DeskAsk[]> {
@@ -178,7 +185,7 @@ class RecordDesk implements Desk {
     this.#pollLater();
     // Read only now: a decision that is made from here on is told to what is being watched. If this fails, polling and
     // the expiry still end the wait.
-    const decision = await this.#records.decision(requestId).catch(() => undefined);
+    const decision = await this.#look(requestId);
     if (decision !== undefined) this.#settle(requestId, decision);
     return open;
   }
@@ -202,12 +209,25 @@ class RecordDesk implements Desk {
       this.#isPolling = true;
       for (const requestId of this.#open.ids()) {
         // A store that fails now is asked again in a moment, and the expiry needs no store.
-        const decision = await this.#records.decision(requestId).catch(() => undefined);
+        const decision = await this.#look(requestId);
         if (decision !== undefined) this.#settle(requestId, decision);
       }
       this.#isPolling = false;
       if (this.#open.size > 0) this.#pollLater();
     });
+  }
+
+  /** A decision that was made elsewhere, if any. A store that fails look after look is reported once. */
+  async #look(requestId: string): Promise<DeskDecision | undefined> {
+    try {
+      const decision = await this.#records.decision(requestId);
+      this.#isBlind = false;
+      return decision;
+    } catch (error) {
+      if (!this.#isBlind) this.#onError(error);
+      this.#isBlind = true;
+      return undefined;
+    }
   }
 
   /** Removes records that have done their work. In the background: what is left over is found the next time. */
@@ -216,11 +236,13 @@ class RecordDesk implements Desk {
     for (const [requestId, settledAt] of this.#settled) {
       if (this.#settled.size <= MAX_SETTLED && now - settledAt < KEEP_SETTLED_MS) break;
       this.#settled.delete(requestId);
-      this.#records.remove(requestId).catch(() => {/* The sweep finds it after its expiry. */});
+      // The sweep finds after its expiry what could not be removed.
+      this.#records.remove(requestId).catch(this.#onError);
     }
     if (now - this.#sweptAt < SWEEP_MS) return;
     this.#sweptAt = now;
-    this.#records.sweep().catch(() => {/* The next sweep finds what this one did not. */});
+    // The next sweep finds what this one did not.
+    this.#records.sweep().catch(this.#onError);
   }
 
   #decision(ask: DeskAsk, decision: "allow" | "deny", actor: DecisionActor, reason: string | undefined): DeskDecision {

@@ -97,6 +97,7 @@ function read(schema: v.GenericSchema, bytes: Uint8Array): unknown {
   try {
     value = JSON.parse(new TextDecoder().decode(bytes));
   } catch {
+    // Another program's bytes under our key: they are no record, which is all that the caller wants to know.
     return undefined;
   }
   const parsed = v.safeParse(schema, value);
