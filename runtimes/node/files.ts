@@ -1,6 +1,6 @@
-import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
 import type { FileHandle as NodeFileHandle } from "node:fs/promises";
-import { sep } from "node:path";
+import { dirname, sep } from "node:path";
 import process from "node:process";
 import type { FileHandle, FileSystem } from "../../src/kernel/runtime.ts";
 
@@ -9,9 +9,8 @@ const FLAGS = Object.freeze({ read: "r", append: "a+", create: "ax+" });
 
 /** The file system over `node:fs/promises`; serves Node, Bun and Deno alike. */
 export const nodeFiles: FileSystem = Object.freeze({
-  async makeDirectory(path: string, options: { readonly mode?: number } = {}): Promise<void> {
-    await mkdir(path, { ...options, recursive: true });
-  },
+  makeDirectory: (path: string, options: { readonly mode?: number } = {}): Promise<void> =>
+    makeDirectory(path, options),
   list: (path: string): Promise<string[]> => readdir(path),
   readText: (path: string): Promise<string> => readFile(path, "utf8"),
   async open(
@@ -67,4 +66,36 @@ function openHandle(file: NodeFileHandle): FileHandle {
 function isNoSync(code: unknown): boolean {
   if (code === "EINVAL" || code === "ENOTSUP") return true;
   return process.platform === "win32" && (code === "EISDIR" || code === "EPERM" || code === "EACCES");
+}
+
+/**
+ * Makes a directory and those above it, step by step: the recursive option of Node (20.20) never ends where a directory
+ * that is there answers that it is not, as in /proc.
+ */
+async function makeDirectory(path: string, options: { readonly mode?: number }): Promise<void> {
+  try {
+    await mkdir(path, options);
+  } catch (error) {
+    const parent = dirname(path);
+    if ((error as { code?: unknown }).code !== "ENOENT" || parent === path) {
+      if (await isDirectory(path)) return;
+      throw error;
+    }
+    await makeDirectory(parent, options);
+    try {
+      await mkdir(path, options);
+    } catch (again) {
+      // Somebody else may have made it meanwhile.
+      if (!await isDirectory(path)) throw again;
+    }
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    // What cannot be looked at is not there for us; the error of making it says more.
+    return false;
+  }
 }
