@@ -24,6 +24,11 @@ export interface RequestOptions {
    * with `ERR_CANCELLED` and is kept as `cause`.
    */
   readonly onProgress?: (progress: Progress) => void;
+  /**
+   * Take on the long strings of the answer that were put aside; the reply has them as `spills` then. Only a dialer that was
+   * given `frames` puts any aside; where nobody takes them on, they are let go of and only their beginnings are left.
+   */
+  readonly takesSpills?: boolean;
 }
 
 /** What negotiation found. */

@@ -3,6 +3,7 @@ import { HostError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { PeerHandlers } from "../jsonrpc/peer.ts";
 import type { Settled } from "../jsonrpc/pending.ts";
+import { abortSpills } from "../jsonrpc/spill_sink.ts";
 import { negotiate, type Negotiated } from "../protocol/negotiate.ts";
 import { asObject, readCallResult } from "../protocol/results.ts";
 import type { Client, ConnectOptions, ListLimits, RequestOptions, ServerFacts, ToolList } from "./client.ts";
@@ -91,6 +92,7 @@ class PeerClient implements Client {
       if (reply.kind !== "done") return reply;
       const result = readCallResult(reply.result);
       if (result === undefined) {
+        abortSpills(reply.spills);
         return failed(
           new HostError("ERR_PROTOCOL", "Cannot use the answer to tools/call: found no list of content blocks in it"),
           true,
@@ -124,6 +126,7 @@ class PeerClient implements Client {
       timeoutMs: options.timeoutMs ?? DEFAULTS.timeoutMs,
       maxTotalMs: options.maxTotalMs ?? DEFAULTS.maxTotalMs,
       onProgress: options.onProgress,
+      takesSpills: options.takesSpills,
     });
   }
 
@@ -131,9 +134,13 @@ class PeerClient implements Client {
     const { resends = 0 } = settled;
     if (!settled.ok) return failed(settled.error, settled.sent, settled.refused, resends);
     const meaning = this.#negotiated.era.read(method, settled.result);
+    if (meaning.kind === "done") {
+      const { bytes, spills } = settled;
+      const reply: Reply = { kind: "done", result: meaning.result, bytes, resends };
+      return spills === undefined ? reply : { ...reply, spills };
+    }
+    abortSpills(settled.spills);
     switch (meaning.kind) {
-      case "done":
-        return { kind: "done", result: meaning.result, bytes: settled.bytes, resends };
       case "input_required":
         return {
           kind: "input_required",

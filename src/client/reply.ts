@@ -1,4 +1,5 @@
 import type { HostError, RemoteError } from "../kernel/errors.ts";
+import type { Spill } from "../jsonrpc/spill_sink.ts";
 import type { JsonObject } from "../protocol/model.ts";
 
 /**
@@ -6,7 +7,14 @@ import type { JsonObject } from "../protocol/model.ts";
  * list in which the server proves that it did not execute the request; `resends` counts those.
  */
 export type Reply =
-  | { readonly kind: "done"; readonly result: JsonObject; readonly bytes: number; readonly resends: number }
+  | {
+    readonly kind: "done";
+    readonly result: JsonObject;
+    readonly bytes: number;
+    readonly resends: number;
+    /** See {@link RequestOptions.takesSpills}: each has to be closed or aborted. */
+    readonly spills?: readonly Spill[];
+  }
   /** The server asks for input before it goes on (2026-07-28, input rounds). The same request follows with the answers. */
   | {
     readonly kind: "input_required";

@@ -1,4 +1,5 @@
 import { boundedParse, type ParseLimits } from "./bounded_parse.ts";
+import type { Spill } from "./spill_sink.ts";
 
 /** JSON-RPC 2.0 request id as a peer may send it. We ourselves send positive safe integers only. */
 export type RequestId = number | string;
@@ -12,7 +13,13 @@ export interface ErrorShape {
 
 /** A well-formed message, sorted by what it is. Its values are the peer's: unchecked beyond the envelope. */
 export type Incoming =
-  | { readonly kind: "result"; readonly id: RequestId; readonly result: unknown }
+  | {
+    readonly kind: "result";
+    readonly id: RequestId;
+    readonly result: unknown;
+    /** Long strings that were put aside; whoever takes the message on has to close or abort each. */
+    readonly spills?: readonly Spill[];
+  }
   | { readonly kind: "error"; readonly id: RequestId | undefined; readonly error: ErrorShape }
   | { readonly kind: "request"; readonly id: RequestId; readonly method: string; readonly params: unknown }
   | { readonly kind: "notification"; readonly method: string; readonly params: unknown };
@@ -24,6 +31,8 @@ export type MalformedReason =
   | "too_large"
   | "too_deep"
   | "too_many_nodes"
+  /** The place where its long strings go has failed. */
+  | "sink"
   | "envelope"
   | "id"
   /** An array of messages where the revision knows none, or of too many. */
@@ -37,13 +46,13 @@ export type ParsedMessage =
 /** Reads one frame. Never throws. */
 export function readMessage(text: string, limits: ParseLimits): ParsedMessage {
   const parsed = boundedParse(text, limits);
-  if (!parsed.ok) return { kind: "malformed", reason: parsed.reason };
-  if (Array.isArray(parsed.value)) {
-    return parsed.value.length === 0
-      ? { kind: "malformed", reason: "not_rpc" }
-      : { kind: "batch", members: parsed.value };
-  }
-  return classify(parsed.value);
+  return parsed.ok ? messageOf(parsed.value) : { kind: "malformed", reason: parsed.reason };
+}
+
+/** Sorts what a frame was parsed to. */
+export function messageOf(value: unknown): ParsedMessage {
+  if (!Array.isArray(value)) return classify(value);
+  return value.length === 0 ? { kind: "malformed", reason: "not_rpc" } : { kind: "batch", members: value };
 }
 
 /**
@@ -97,7 +106,7 @@ function isRequestId(id: unknown): id is RequestId {
 
 /** True for a frame that was refused unread: whose it is cannot be told from its envelope. */
 export function isUnread(reason: MalformedReason): boolean {
-  return reason === "too_large" || reason === "too_deep" || reason === "too_many_nodes";
+  return reason === "too_large" || reason === "too_deep" || reason === "too_many_nodes" || reason === "sink";
 }
 
 /** A request of ours as an id names it: the number itself, or its twin, the same number as a text. */

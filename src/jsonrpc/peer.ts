@@ -14,9 +14,12 @@ import {
   tooManyQuestions,
   unusable,
 } from "./peer_errors.ts";
-import { MissedChanges } from "./peer_changes.ts";
+import { type PeerHandlers, PeerListener } from "./peer_listener.ts";
 import { type PendingRequest, PendingTable, type Settled } from "./pending.ts";
 import { RateWindow } from "./rate.ts";
+import { abortSpills } from "./spill_sink.ts";
+
+export type { PeerHandlers } from "./peer_listener.ts";
 
 /** Puts messages into words. The era in force supplies it. */
 export interface MessageEncoder {
@@ -28,16 +31,6 @@ export interface MessageEncoder {
 /** Answers what the server asks of us; `undefined` means that the method is not known. */
 export type Answerer = (method: string, params: unknown) => JsonObject | undefined;
 
-/** What a peer tells its owner. What a handler throws ends nothing: it is reported to `onError`. */
-export interface PeerHandlers {
-  onNotification(method: string, params: unknown): void;
-  onWarning(kind: WarningKind, excerpt: string | undefined): void;
-  /** Requests in flight are settled once the returned promise has. */
-  onEnd(end: TransportEnd): void | Promise<void>;
-  /** Told what the others have thrown. Default: dropped. */
-  onError?(error: unknown): void;
-}
-
 export interface PeerRequestOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs: number;
@@ -45,13 +38,12 @@ export interface PeerRequestOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Send no cancellation notice when it is given up. */
   readonly quiet?: boolean;
+  /** Take on the long strings of the answer that were put aside, see {@link Settled}. */
+  readonly takesSpills?: boolean | undefined;
 }
 
 /** Ids of requests that were given up and may still be answered. */
 const MAX_GIVEN_UP = 1024;
-/** Notifications, and reports of progress, in a span of time; what is above is dropped. */
-const MAX_NOTIFICATIONS = 200;
-const NOTIFICATIONS_MS = 1000;
 /** Requests of the server in a span of time, beyond which it is given up. */
 const MAX_QUESTIONS = 1000;
 const QUESTIONS_MS = 10_000;
@@ -71,11 +63,9 @@ export class Peer implements TransportHandlers {
   cancelsByClosing = false;
 
   readonly #clock: Clock;
-  readonly #handlers: PeerHandlers;
+  readonly #listener: PeerListener;
   readonly #pending: PendingTable;
   readonly #signals: SignalWatch<number>;
-  readonly #notifications: RateWindow;
-  readonly #missed: MissedChanges;
   readonly #reports: RateWindow;
   readonly #questions: RateWindow;
   readonly #questionFlood: RateWindow;
@@ -90,12 +80,10 @@ export class Peer implements TransportHandlers {
   constructor(clock: Clock, encoder: MessageEncoder, handlers: PeerHandlers) {
     this.#clock = clock;
     this.encoder = encoder;
-    this.#handlers = handlers;
+    this.#listener = new PeerListener(clock, handlers);
     this.#signals = new SignalWatch((id, signal) => this.#onAbort(id, signal));
     this.#pending = new PendingTable(clock, (request) => this.#onExpired(request), () => this.#signals.sweep());
-    this.#notifications = new RateWindow(clock, MAX_NOTIFICATIONS, NOTIFICATIONS_MS);
-    this.#missed = new MissedChanges(clock, NOTIFICATIONS_MS, (method) => this.#notify(method, undefined));
-    this.#reports = new RateWindow(clock, MAX_NOTIFICATIONS, NOTIFICATIONS_MS);
+    this.#reports = new RateWindow(clock, 200, 1000);
     this.#questions = new RateWindow(clock, 20, 1000);
     this.#questionFlood = new RateWindow(clock, MAX_QUESTIONS, QUESTIONS_MS);
   }
@@ -143,6 +131,7 @@ export class Peer implements TransportHandlers {
         onProgress: options.onProgress,
         signal,
         quiet: options.quiet === true,
+        takesSpills: options.takesSpills === true,
       });
       if (signal !== undefined) this.#signals.add(signal, id);
       transport.send({ text, method, id, params });
@@ -172,8 +161,11 @@ export class Peer implements TransportHandlers {
 
   onMessage(message: Incoming, bytes: number, of: number | undefined): void {
     switch (message.kind) {
-      case "result":
-        return this.#settle(message.id, of, { ok: true, result: message.result, bytes });
+      case "result": {
+        const { result, spills } = message;
+        const settled: Settled = { ok: true, result, bytes };
+        return this.#settle(message.id, of, spills === undefined ? settled : { ...settled, spills });
+      }
       case "error": {
         const { code, message: text, data } = message.error;
         return this.#settle(message.id, of, {
@@ -196,7 +188,7 @@ export class Peer implements TransportHandlers {
     // nothing: some servers answer notifications that way.
     const only = unread ? (of ?? this.#pending.only()?.id) : undefined;
     const target = id === undefined ? only : this.#match(id, of);
-    this.#warn(reason === "batch" ? "unexpected_batch" : "malformed", reason);
+    this.#listener.warn(reason === "batch" ? "unexpected_batch" : "malformed", reason);
     if (target === undefined) return;
     const error = unusable(this.#pending.get(target)?.method ?? "a request", reason);
     this.#finish(target, { ok: false, error, sent: true, refused: false });
@@ -212,7 +204,7 @@ export class Peer implements TransportHandlers {
   }
 
   onWarning(kind: WarningKind, excerpt?: string): void {
-    this.#warn(kind, excerpt);
+    this.#listener.warn(kind, excerpt);
   }
 
   onClosed(closed: TransportEnd, notSent: ReadonlySet<number>): void {
@@ -220,26 +212,19 @@ export class Peer implements TransportHandlers {
     const error = end.error ?? closedHere();
     this.#ended = error;
     this.#signals.clear();
-    this.#missed.clear();
     const requests = this.#pending.drain();
     const settleAll = (): void => {
       for (const request of requests) {
         settle(request, { ok: false, error, sent: !notSent.has(request.id), refused: false });
       }
     };
-    let wait: void | Promise<void> = undefined;
-    try {
-      wait = this.#handlers.onEnd(end);
-    } catch (thrown) {
-      this.#failed(thrown);
-    }
-    if (wait === undefined) settleAll();
-    else wait.catch((thrown: unknown) => this.#failed(thrown)).then(settleAll);
+    this.#listener.end(end, settleAll);
   }
 
   #settle(id: RequestId | undefined, of: number | undefined, settled: Settled): void {
     const target = this.#match(id, of);
     if (target !== undefined) this.#finish(target, settled);
+    else if (settled.ok) abortSpills(settled.spills);
   }
 
   /** The pending request that an id means. An exact match comes first; its twin of another type is accepted with a warning. */
@@ -248,18 +233,18 @@ export class Peer implements TransportHandlers {
     if (id === undefined) {
       // Only an error may lack its id; on a stream of its own there is no doubt whose it is.
       if (of !== undefined && this.#pending.get(of) !== undefined) return of;
-      this.#warn("unknown_id", undefined);
+      this.#listener.warn("unknown_id", undefined);
       return undefined;
     }
     if (number === undefined || number < 1 || number >= this.#nextId || (of !== undefined && number !== of)) {
-      this.#warn("unknown_id", undefined);
+      this.#listener.warn("unknown_id", undefined);
       return undefined;
     }
     if (this.#pending.get(number) === undefined) {
-      if (!this.#givenUp.delete(number)) this.#warn("duplicate_id", undefined);
+      if (!this.#givenUp.delete(number)) this.#listener.warn("duplicate_id", undefined);
       return undefined;
     }
-    if (typeof id === "string") this.#warn("twin_id", undefined);
+    if (typeof id === "string") this.#listener.warn("twin_id", undefined);
     return number;
   }
 
@@ -274,34 +259,7 @@ export class Peer implements TransportHandlers {
     // These two are about requests of ours and bounded by their number: a flood of others must not drown them.
     if (method === "notifications/progress") return this.#onProgress(params);
     if (method === "notifications/cancelled") return this.#onCancelled(params);
-    if (this.#notifications.take()) return this.#notify(method, params);
-    this.#missed.add(method);
-    this.#warn("flood", method.slice(0, 100));
-  }
-
-  #notify(method: string, params: unknown): void {
-    try {
-      this.#handlers.onNotification(method, params);
-    } catch (error) {
-      this.#failed(error);
-    }
-  }
-
-  #warn(kind: WarningKind, excerpt: string | undefined): void {
-    try {
-      this.#handlers.onWarning(kind, excerpt);
-    } catch (error) {
-      this.#failed(error);
-    }
-  }
-
-  /** A handler of the owner has thrown. That is no fault of the connection. */
-  #failed(error: unknown): void {
-    try {
-      this.#handlers.onError?.(error);
-    } catch {
-      // There is nobody left to tell.
-    }
+    this.#listener.notification(method, params);
   }
 
   #onCancelled(params: unknown): void {
@@ -316,14 +274,14 @@ export class Peer implements TransportHandlers {
     const id = ownId(progressToken);
     const request = id === undefined ? undefined : this.#pending.get(id);
     if (request === undefined || !isFiniteNumber(progress)) {
-      return this.#warn("unknown_progress", undefined);
+      return this.#listener.warn("unknown_progress", undefined);
     }
     // Progress must rise (basic/utilities/progress). A report that stands still proves nothing and buys no time.
     if (!(progress > request.lastProgress)) return;
     request.lastProgress = progress;
     request.deadline = Math.min(this.#clock.monotonic() + request.timeoutMs, request.hardDeadline);
     if (request.onProgress === undefined) return;
-    if (!this.#reports.take()) return this.#warn("flood", "notifications/progress");
+    if (!this.#reports.take()) return this.#listener.warn("flood", "notifications/progress");
     try {
       request.onProgress({
         progress,
@@ -347,7 +305,7 @@ export class Peer implements TransportHandlers {
   #onQuestion(id: RequestId, method: string, params: unknown): void {
     if (this.#ended !== undefined) return;
     if (!this.#questionFlood.take()) return this.#onFlood(method);
-    if (this.answerer === undefined) return this.#warn("unexpected_request", method.slice(0, 100));
+    if (this.answerer === undefined) return this.#listener.warn("unexpected_request", method.slice(0, 100));
     const result = this.#questions.take() ? this.answerer(method, params) : undefined;
     const error: ErrorShape = { code: -32601, message: "Method not found" };
     const body = result === undefined ? { error } : { result };
@@ -355,7 +313,7 @@ export class Peer implements TransportHandlers {
   }
 
   #onFlood(method: string): void {
-    this.#warn("flood", method.slice(0, 100));
+    this.#listener.warn("flood", method.slice(0, 100));
     const error = tooManyQuestions(MAX_QUESTIONS, QUESTIONS_MS);
     this.#cause = { reason: "flood", error };
     this.#ended = error;
@@ -391,6 +349,7 @@ export class Peer implements TransportHandlers {
 }
 
 function settle(request: PendingRequest, settled: Settled): void {
+  if (settled.ok && !request.takesSpills) abortSpills(settled.spills);
   request.resolve(request.resends === 0 ? settled : { ...settled, resends: request.resends });
 }
 

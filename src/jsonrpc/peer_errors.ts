@@ -56,6 +56,7 @@ const FOUND: Readonly<Record<MalformedReason, string>> = Object.freeze({
   too_large: "a frame over the size limit",
   too_deep: "JSON nested too deeply",
   too_many_nodes: "JSON with too many values",
+  sink: "a frame whose long strings could not be kept",
   envelope: "a message with a broken envelope",
   id: "a message with an unusable id",
   batch: "an array of messages",

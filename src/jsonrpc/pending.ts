@@ -1,10 +1,18 @@
 import type { Clock, Timer } from "../kernel/clock.ts";
 import type { HostError, RemoteError } from "../kernel/errors.ts";
 import type { Progress } from "./link.ts";
+import type { Spill } from "./spill_sink.ts";
 
 /** How one request ended at the wire. `resends` is there only when it was sent more than once. */
 export type Settled =
-  | { readonly ok: true; readonly result: unknown; readonly bytes: number; readonly resends?: number }
+  | {
+    readonly ok: true;
+    readonly result: unknown;
+    readonly bytes: number;
+    readonly resends?: number;
+    /** Only for a request that takes them: each has to be closed or aborted. */
+    readonly spills?: readonly Spill[];
+  }
   | {
     readonly ok: false;
     readonly error: HostError | RemoteError;
@@ -27,6 +35,8 @@ export interface PendingRequest {
   readonly signal: AbortSignal | undefined;
   /** No cancellation notice goes out for it. */
   readonly quiet: boolean;
+  /** Whoever made it wants the long strings that were put aside. */
+  readonly takesSpills: boolean;
 }
 
 /** Longest time between two looks at the table while requests wait. */

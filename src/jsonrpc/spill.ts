@@ -188,7 +188,9 @@ export class SpillParser {
   }
 
   #wait(waiting: Promise<void>, reason: "sink" | "too_large"): void {
-    const settled = waiting.catch((error: unknown) => void this.#refuse(reason, error));
+    const settled = waiting.catch((error: unknown) => {
+      this.#refuse(reason, error);
+    });
     const all = this.#writing === undefined ? settled : Promise.all([this.#writing, settled]).then(() => undefined);
     this.#writing = all;
     void all.then(() => {

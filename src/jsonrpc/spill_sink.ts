@@ -41,6 +41,6 @@ export interface Spill {
 }
 
 /** Lets go of texts that nobody has taken on. */
-export function abortSpills(spills: Iterable<Pick<Spill, "writer">>): void {
+export function abortSpills(spills: readonly Pick<Spill, "writer">[] = []): void {
   for (const { writer } of spills) void writer.abort();
 }
