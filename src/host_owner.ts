@@ -3,30 +3,21 @@ import type { HostEvent } from "./events/event.ts";
 import type { EventLog, EventSink } from "./events/log.ts";
 import type { EventStore } from "./events/store.ts";
 import type { HostOptions } from "./host_options.ts";
+import { ConfiguredServers, type ReadyOptions, type ReadyReport } from "./host_servers.ts";
 import { atMost, systemClock } from "./kernel/clock.ts";
 import { HostError } from "./kernel/errors.ts";
 import { randomIds } from "./kernel/ids.ts";
 import type { Desk, DeskAsk, DeskDecision } from "./permission/desk.ts";
 import type { Approval, Gate } from "./permission/request.ts";
 import type { Scrubber } from "./scrub/scrubber.ts";
-import { memberOf, normaliseServer, placeOf } from "./servers/config.ts";
 import type { ServerConfigInput } from "./servers/config_input.ts";
-import { type Fault, faultOf } from "./servers/fault.ts";
 import { type ManagerContext, ServerManager } from "./servers/manager.ts";
-import type { ServerState, ServerStatus } from "./servers/server.ts";
-import { failedEvent } from "./servers/server_events.ts";
-import { type SyncReport, syncServers } from "./servers/sync.ts";
+import type { ServerStatus } from "./servers/server.ts";
+import type { SyncReport } from "./servers/sync.ts";
 import { type ChildContext, Session } from "./session/session.ts";
 import { memoryArtifacts } from "./store/memory_artifacts.ts";
 
-/** What became of one server by the time `ready()` resolved. */
-export interface ReadyReport {
-  readonly name: string;
-  /** `rejected`: its entry could not be used, and nothing was started. */
-  readonly state: ServerState | "rejected";
-  readonly toolCount: number;
-  readonly error?: string;
-}
+export type { ReadyReport } from "./host_servers.ts";
 
 /** Asks of all sessions, and deciding them. */
 export interface HostApprovals {
@@ -37,7 +28,6 @@ export interface HostApprovals {
 
 const PREVIEW_BYTES = 4 << 10;
 const MAX_OUTPUT_BYTES = 256 << 10;
-const READY_TIMEOUT_MS = 60_000;
 /** What a part of the user's may take to close before the host goes on without it. */
 const CLOSE_MS = 10_000;
 const RESERVED_SOURCES: ReadonlySet<string> = new Set(["global", "private", "local"]);
@@ -65,12 +55,11 @@ export class Host implements AsyncDisposable {
   readonly #options: HostOptions;
   readonly #parts: HostParts;
   readonly #global: ServerManager;
+  readonly #configured: ConfiguredServers;
   readonly #artifacts: NonNullable<HostOptions["artifacts"]>;
   readonly #sessions = new Map<string, Session>();
   /** Managers that were made to be handed in. */
   readonly #managers: ServerManager[] = [];
-  #rejected: ReadyReport[] = [];
-  #syncing: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
   /** @internal Use `createHost`. */
@@ -83,6 +72,7 @@ export class Host implements AsyncDisposable {
       source: "global",
       append: (events) => parts.sink.append(events),
     });
+    this.#configured = new ConfiguredServers(this.#global, parts.sink, parts.scrubber);
     this.approvals = Object.freeze({
       list: () => parts.desk.list(),
       resolve: (requestId: string, approval: Approval) => parts.desk.resolve(requestId, { ...approval, actor: "user" }),
@@ -90,39 +80,16 @@ export class Host implements AsyncDisposable {
   }
 
   /** @internal Takes the configured servers on; resolves once the required ones are ready. */
-  async start(inputs: readonly ServerConfigInput[]): Promise<void> {
-    const required: Promise<void>[] = [];
-    for (const input of inputs) {
-      try {
-        const config = normaliseServer(input);
-        const server = await this.#global.manage(config);
-        if (config.required) required.push(server.latestStart);
-      } catch (error) {
-        if (memberOf(input, "required") === true) throw error;
-        await this.#reject(input, error);
-      }
-    }
-    await Promise.all(required);
+  start(inputs: readonly ServerConfigInput[]): Promise<void> {
+    return this.#configured.start(inputs);
   }
 
   /**
    * Waits until each server (or each of `servers`) is ready or has been given up, at most `timeoutMs` (default 60,000),
    * and reports all of them. Never throws because of a server.
    */
-  async ready(
-    options: { readonly servers?: readonly string[]; readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
-  ): Promise<ReadyReport[]> {
-    const { servers, timeoutMs = READY_TIMEOUT_MS, signal } = options;
-    const isWanted = (name: string): boolean => servers === undefined || servers.includes(name);
-    const wanted = [...this.#global.servers.values()].filter(({ name }) => isWanted(name));
-    const waiting = { timeoutMs, ...(signal === undefined ? {} : { signal }) };
-    // What a wait ends with is in the state that is reported.
-    await Promise.all(wanted.map((server) => server.settled(waiting).catch(() => undefined)));
-    const reports = wanted.map((server): ReadyReport => {
-      const { name, state, toolCount, error } = server.status();
-      return { name, state, toolCount, ...(error === undefined ? {} : { error }) };
-    });
-    return [...this.#rejected.filter(({ name }) => isWanted(name)), ...reports];
+  ready(options: ReadyOptions = {}): Promise<ReadyReport[]> {
+    return this.#configured.ready(options);
   }
 
   /**
@@ -244,22 +211,7 @@ export class Host implements AsyncDisposable {
    * Reports each; never throws for a faulty one. Lists that come meanwhile wait for the one before.
    */
   syncGlobalMcpServers(list: readonly ServerConfigInput[]): Promise<SyncReport[]> {
-    const synced = this.#syncing.then(async () => {
-      const reports = await syncServers(this.#global, list, this.#parts.scrubber);
-      this.#rejected = reports.flatMap(({ name, action, error }) =>
-        action === "rejected" && !this.#global.servers.has(name)
-          ? [{
-            name,
-            state: "rejected" as const,
-            toolCount: 0,
-            ...(error === undefined ? {} : { error: error.message }),
-          }]
-          : []
-      );
-      return reports;
-    });
-    this.#syncing = synced.catch(() => {/* told to whoever asked for it */});
-    return synced;
+    return this.#configured.sync(list);
   }
 
   /** Disconnects shared servers that no call has used for `thresholdMs`; resolves with their names. Their configuration stays. */
@@ -304,14 +256,5 @@ export class Host implements AsyncDisposable {
     } catch (error) {
       onError(error);
     }
-  }
-
-  async #reject(input: unknown, error: unknown): Promise<void> {
-    const { scrubber, sink } = this.#parts;
-    const fault: Fault = faultOf(error, scrubber);
-    const given = memberOf(input, "name");
-    const name = typeof given === "string" && given !== "" ? given.slice(0, 64) : placeOf(input);
-    this.#rejected.push({ name, state: "rejected", toolCount: 0, error: fault.message });
-    await sink.append([failedEvent(name, error, scrubber)]);
   }
 }
