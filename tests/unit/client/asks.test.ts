@@ -204,7 +204,7 @@ describe("what has no handler", () => {
   );
 
   it("roots are file addresses only (C-ROOT-01)", async () => {
-    const roots = [{ uri: "file:///work", name: "work" }];
+    const roots = [{ uri: "file:///home/me/notes", name: "notes" }];
     expect(await answerAsk({ roots: () => roots }, "roots/list", undefined, context)).toEqual({ roots });
     const stray: AskHandlers = { roots: () => [{ uri: "https://a.test" }] };
     expect(await rejection(answerAsk(stray, "roots/list", {}, context))).toMatchObject({
