@@ -1,19 +1,23 @@
 import { HostError } from "../kernel/errors.ts";
-import { batchId, classify, readMessage } from "../jsonrpc/message.ts";
+import type { LargeFrames } from "../jsonrpc/frames.ts";
+import { batchId, classify, type ParsedMessage, readMessage } from "../jsonrpc/message.ts";
 import { DEFAULT_PARSE_LIMITS, type ParseLimits } from "../jsonrpc/bounded_parse.ts";
-import { LineSplitter } from "../streams/lines.ts";
+import { LineSplitter, type LongLine } from "../streams/lines.ts";
+import { PipeFrame } from "./pipe_frame.ts";
 import type { TransportEnd, TransportHandlers, WireProfile } from "./transport.ts";
 
 /** Lines in a row that are no message before the connection is given up. */
 const MAX_NOISE_LINES = 100;
 /** Members of one batch, in the one revision that has them. */
 export const MAX_BATCH_MEMBERS = 100;
+/** Most of one line, also of one that is skipped; what is no JSON may not even be as long as a frame. */
+const MAX_LINE_BYTES = 4 * 1024 ** 3;
 /** Far more than is shown: whoever shows it scrubs first and cuts then. */
 const MAX_EXCERPT = 16 << 10;
 
 /**
  * Turns the bytes of a pipe into messages: one message a line. Lines that are no message are skipped and reported; a
- * line over the limit, or too much noise without a message, is fatal.
+ * line over the limit, or too much noise without a message, is fatal. With `frames` a long line is parsed while it arrives.
  */
 export class PipeReader {
   readonly #profile: WireProfile;
@@ -21,6 +25,8 @@ export class PipeReader {
   readonly #limits: ParseLimits;
   readonly #onFatal: (end: TransportEnd) => void;
   readonly #lines: LineSplitter;
+  /** The long line under way. */
+  #frame: PipeFrame | undefined;
   #noise = 0;
   #done = false;
 
@@ -29,29 +35,20 @@ export class PipeReader {
     handlers: TransportHandlers,
     onFatal: (end: TransportEnd) => void,
     limits: ParseLimits = DEFAULT_PARSE_LIMITS,
+    frames?: LargeFrames,
   ) {
     this.#profile = profile;
     this.#handlers = handlers;
     this.#onFatal = onFatal;
     this.#limits = limits;
-    this.#lines = new LineSplitter(limits.maxLength, {
-      onLine: (text, bytes) => this.#onLine(text, bytes),
-      onTooLong: (bytes) => {
-        this.#fatal({
-          reason: "frame_too_large",
-          error: new HostError(
-            "ERR_FRAME_TOO_LARGE",
-            `Cannot read from the server: a line of ${bytes} bytes and counting, at most ${limits.maxLength} allowed`,
-            {
-              facts: { bytes, maxBytes: limits.maxLength },
-            },
-          ),
-        });
-      },
+    this.#lines = new LineSplitter(frames?.maxWholeBytes ?? limits.maxLength, {
+      onLine: (text, bytes) => this.#onParsed(readMessage(text, limits), bytes, text),
+      onTooLong: (bytes) => this.#onTooLong(bytes, limits.maxLength),
+      ...(frames === undefined ? undefined : { onLong: () => this.#openFrame(frames) }),
     });
   }
 
-  /** Takes the next bytes. A promise asks for a pause. */
+  /** Takes the next bytes. A promise asks for a pause; with `frames`, nothing may be pushed before it has settled. */
   push(chunk: Uint8Array): void | Promise<void> {
     return this.#done ? undefined : this.#lines.push(chunk);
   }
@@ -60,16 +57,43 @@ export class PipeReader {
   end(): void {
     if (!this.#done) void this.#lines.end();
     this.#done = true;
+    this.#frame?.abort();
   }
 
-  #onLine(text: string, bytes: number): void | Promise<void> {
+  #openFrame(frames: LargeFrames): LongLine {
+    let most = MAX_LINE_BYTES;
+    const frame: PipeFrame = new PipeFrame(frames.open(), (message) => {
+      if (isNoise(message)) most = this.#limits.maxLength;
+      return this.#onParsed(message, frame.bytes, frame.excerpt);
+    });
+    this.#frame = frame;
+    return {
+      push: (part) => {
+        const pause = frame.push(part);
+        if (frame.bytes > most) this.#onTooLong(frame.bytes, most);
+        return pause;
+      },
+      end: () => frame.end(),
+    };
+  }
+
+  #onTooLong(bytes: number, maxBytes: number): void {
+    const text = `a line of ${bytes} bytes and counting, at most ${maxBytes} allowed`;
+    this.#fatal({
+      reason: "frame_too_large",
+      error: new HostError("ERR_FRAME_TOO_LARGE", `Cannot read from the server: ${text}`, {
+        facts: { bytes, maxBytes },
+      }),
+    });
+  }
+
+  #onParsed(message: ParsedMessage, bytes: number, text: string): void | Promise<void> {
     if (this.#done) return;
-    const message = readMessage(text, this.#limits);
     switch (message.kind) {
       case "batch":
         return this.#onBatch(message.members, bytes);
       case "malformed":
-        if (message.reason === "not_json" || message.reason === "not_rpc") return this.#onNoise(text);
+        if (isNoise(message)) return this.#onNoise(text);
         return this.#handlers.onMalformed(message.reason, message.id, undefined);
       default:
         this.#noise = 0;
@@ -106,6 +130,11 @@ export class PipeReader {
   #fatal(end: TransportEnd): void {
     if (this.#done) return;
     this.#done = true;
+    this.#frame?.abort();
     this.#onFatal(end);
   }
+}
+
+function isNoise(message: ParsedMessage): boolean {
+  return message.kind === "malformed" && (message.reason === "not_json" || message.reason === "not_rpc");
 }

@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../kernel/clock.ts";
 import { causeCode, HostError } from "../kernel/errors.ts";
 import type { ChildProcess, ExitStatus, SpawnFunction, SpawnPlan } from "../kernel/runtime.ts";
 import { cancelled } from "../kernel/abort.ts";
+import type { LargeFrames } from "../jsonrpc/frames.ts";
 import { ByteRing } from "./byte_ring.ts";
 import { PipeReader } from "./pipe_reader.ts";
 import { PipeWriter } from "./pipe_writer.ts";
@@ -19,6 +20,8 @@ export interface StdioDialerOptions {
   readonly clock: Clock;
   /** Time from closing its input to killing what is left, default 5,000. */
   readonly stopGraceMs?: number;
+  /** How lines over 1 MiB are read. Default: they are held whole, and over 8 MiB the connection is given up. */
+  readonly frames?: LargeFrames | undefined;
 }
 
 const STDERR_RING_BYTES = 64 << 10;
@@ -77,7 +80,7 @@ class StdioTransport implements Transport {
     this.#clock = options.clock;
     this.#spawn = options.spawn;
     this.#graceMs = options.stopGraceMs ?? 5000;
-    this.#reader = new PipeReader(profile, handlers, (end) => this.#end(end));
+    this.#reader = new PipeReader(profile, handlers, (end) => this.#end(end), undefined, options.frames);
     this.#writer = new PipeWriter((text) => this.#child?.write(text), MAX_QUEUED);
   }
 
