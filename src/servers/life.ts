@@ -22,7 +22,7 @@ import {
   restartingEvent,
 } from "./server_events.ts";
 import { readCatalog, startServer } from "./start.ts";
-import { startError, type StartStep } from "./start_error.ts";
+import { startError, type StartStep, statusError } from "./start_error.ts";
 
 /** How long a crash waits for its event and for the calls that it cut off: a slow log must not hold up a restart. */
 const SETTLE_MS = 1000;
@@ -156,7 +156,8 @@ export class Life {
     const { append, scrubber } = this.#context;
     const { name } = this.#owner.config;
     const crash = crashOfStart(error, end);
-    const shown = startError(name, crash, step, scrubber);
+    const failure = startError(name, crash, step, scrubber);
+    const shown = statusError(error, failure);
     try {
       if (once) {
         this.#owner.changed(this, "removed", shown, crash.stderrTail);
@@ -170,7 +171,7 @@ export class Life {
       }
       return await this.#crash(crash, undefined, shown);
     } finally {
-      this.#attempt.fail(shown);
+      this.#attempt.fail(failure);
     }
   }
 

@@ -38,6 +38,11 @@ export function startError(name: string, crash: Crash, step: StartStep, scrubber
   );
 }
 
+/** What the status of a server says: a failure that does not tell by itself what could not be started is named. */
+export function statusError(error: unknown, named: HostError): unknown {
+  return isHostError(error) && !UNNAMED.test(error.message) ? error : named;
+}
+
 function found({ error, exitCode, signal }: Crash, step: StartStep, scrubber: Scrubber): string {
   const isTimeout = isHostError(error, "ERR_START_TIMEOUT");
   if (!isTimeout && exitCode !== undefined) return `it exited with code ${exitCode} before it ${step}`;
