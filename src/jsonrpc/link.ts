@@ -28,6 +28,11 @@ export interface Transport {
   send(message: Outgoing): void | Promise<void>;
   /** Lets go of a request: its response stream is closed where it has one. What still arrives for it is dropped. */
   abandon(id: number): void;
+  /**
+   * Opens the stream on which the server may send what belongs to no request, where the transport and the server have
+   * one; opens it anew for a session that was renewed. To be called once the conversation stands.
+   */
+  listen?(): void;
   /** Ends the connection and everything it started. Idempotent; resolves when nothing is left. */
   close(): Promise<void>;
 }
@@ -54,6 +59,12 @@ export interface TransportHandlers {
   onResent(id: number): void;
   /** One request is lost while the connection lives (HTTP). */
   onLost(id: number, lost: LostRequest): void;
+  /**
+   * The server no longer knows the session. Opens another one by way of the same transport, which holds back everything
+   * but the handshake meanwhile, and sends once more what was refused when the promise has settled. A rejection ends the
+   * connection, as does the absence of this handler.
+   */
+  onSessionLost?(): Promise<void>;
   /** Something odd that does no harm by itself, such as noise on standard output. */
   onWarning(kind: WarningKind, excerpt?: string): void;
   /** The connection has ended; called exactly once, also after `close()`. `unsent` are requests that never left. */
@@ -70,6 +81,10 @@ export type WarningKind =
   | "unknown_progress"
   | "unexpected_request"
   | "unexpected_batch"
+  /** A notification or an answer of ours was refused or could not leave. */
+  | "undelivered"
+  /** What a server offers as its stream of messages is none, or cannot be read. */
+  | "no_stream"
   | "flood";
 
 /** How a connection ended. `error` is absent when we closed it ourselves. */

@@ -1,38 +1,26 @@
-import type { Challenge, TokenSource } from "../auth/token_source.ts";
 import { cancelled, untilAborted } from "../kernel/abort.ts";
-import type { Clock } from "../kernel/clock.ts";
-import { causeCode, HostError, isHostError } from "../kernel/errors.ts";
-import type { FetchFunction } from "../kernel/runtime.ts";
-import { AnswerReader } from "./http_answer.ts";
+import { causeCode, HostError } from "../kernel/errors.ts";
 import { dropBody } from "./http_body.ts";
-import { followRedirects, type RedirectTarget } from "./http_redirect.ts";
-import { type Attempt, HttpRequests } from "./http_requests.ts";
-import type {
-  Dialer,
-  LostRequest,
-  Outgoing,
-  Transport,
-  TransportEnd,
-  TransportHandlers,
-  WireProfile,
-} from "./transport.ts";
+import { notAuthorized, wantsCredentials } from "./http_faults.ts";
+import { HttpLink, type LinkOptions } from "./http_link.ts";
+import type { Attempt } from "./http_requests.ts";
+import type { HttpRequest } from "./http_sender.ts";
+import { keepOpen } from "./http_standing.ts";
+import { reopen, type StreamPlace } from "./resume.ts";
+import type { Dialer, Outgoing, Transport, TransportEnd, TransportHandlers, WireProfile } from "./transport.ts";
 
 /** Where a server is and how to speak to it. */
-export interface HttpDialerOptions {
-  readonly url: string;
-  readonly fetch: FetchFunction;
-  /** Sent with every request, such as `authorization`. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Credentials that may change; its `authorization` wins over the one in `headers`. */
-  readonly tokens?: TokenSource;
-  /** See `Runtime.contentLengthIsDecoded`; default false. */
-  readonly contentLengthIsDecoded?: boolean;
-  readonly clock: Clock;
+export interface HttpDialerOptions extends LinkOptions {
+  /**
+   * Keep a stream open on which the server can send what belongs to no request, where the revision knows one and the
+   * server says that it has something to send. Default true; the connection of a session costs one request more for it.
+   */
+  readonly listens?: boolean;
 }
 
 const SESSION_HEADER = "mcp-session-id";
-/** Attempts in a row that did not reach the server before the connection counts as lost. */
-const MAX_UNREACHED = 3;
+/** What a session is opened with. */
+const OPENING: ReadonlySet<string> = new Set(["initialize", "notifications/initialized"]);
 /** How long the notice that ends a session may take. */
 const FAREWELL_MS = 1000;
 
@@ -50,236 +38,206 @@ export function httpDialer(options: HttpDialerOptions): Dialer {
   };
 }
 
-class HttpTransport implements Transport {
-  readonly #profile: WireProfile;
-  readonly #handlers: TransportHandlers;
-  readonly #fetch: FetchFunction;
-  readonly #baseHeaders: Readonly<Record<string, string>>;
-  readonly #tokens: TokenSource | undefined;
-  readonly #clock: Clock;
-  readonly #target: RedirectTarget;
-  readonly #requests = new HttpRequests();
-  readonly #answers: AnswerReader;
+class HttpTransport extends HttpLink implements Transport {
+  readonly #listens: boolean;
   #sessionId: string | undefined;
-  #unreached = 0;
-  #closed = false;
-  #farewell: Promise<void> | undefined;
+  /** The server has taken something in this session, so that it must have known it. */
+  #hasWorked = false;
+  /** Set while another session is opened. Never rejects. */
+  #renewal: Promise<void> | undefined;
+  #standing: AbortController | undefined;
 
   constructor(profile: WireProfile, handlers: TransportHandlers, options: HttpDialerOptions) {
-    this.#profile = profile;
-    this.#handlers = handlers;
-    // Kept as a plain function: a fetch that is called as a method is an illegal invocation on some runtimes.
-    this.#fetch = options.fetch;
-    this.#target = { url: options.url };
-    this.#tokens = options.tokens;
-    this.#clock = options.clock;
-    this.#baseHeaders = {
-      ...lowerCase(options.headers ?? {}),
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-    };
-    this.#answers = new AnswerReader({
-      profile,
-      handlers,
-      requests: this.#requests,
-      clock: options.clock,
-      lengthIsDecoded: options.contentLengthIsDecoded === true,
+    super(profile, handlers, options);
+    this.#listens = profile.sessions && options.listens !== false;
+  }
+
+  listen(): void {
+    if (!this.#listens || this.isClosed) return;
+    this.#standing?.abort();
+    const standing = new AbortController();
+    this.#standing = standing;
+    const session = this.#sessionId;
+    void keepOpen({
+      clock: this.clock,
+      signal: standing.signal,
+      get: (place) => this.#get(place, standing),
+      read: (response, place) => this.answers.readStream(response, place, standing, undefined),
+      onForgotten: () => {
+        if (session !== undefined && session === this.#sessionId) void this.#renew();
+      },
+      onUnusable: (why) => this.handlers.onWarning("no_stream", why),
     });
   }
 
-  send(message: Outgoing): Promise<void> | void {
-    if (this.#closed) return;
-    const sending = this.#post(message, this.#requests.open(message.id));
-    return message.id === undefined ? sending : undefined;
-  }
-
-  abandon(id: number): void {
-    this.#requests.abandon(id);
-  }
-
-  async close(): Promise<void> {
-    this.#farewell ??= this.#end({ reason: "closed" });
-    await this.#farewell;
-  }
-
-  async #end(end: TransportEnd): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    const unsent = this.#requests.abortAll();
-    if (end.reason === "closed") await this.#sayFarewell();
-    this.#handlers.onClosed(end, unsent);
-  }
-
-  /** Tells the server that the session is over. Whether it listens is its own matter. */
-  async #sayFarewell(): Promise<void> {
-    if (this.#sessionId === undefined) return;
-    const { signal, cancel } = this.#limited(FAREWELL_MS);
-    try {
-      const headers = await untilAborted(this.#headers({ text: "", method: "" }), "End of a session", signal);
-      const fetch = this.#fetch;
-      dropBody(await fetch(this.#target.url, { method: "DELETE", headers, signal, redirect: "manual" }));
-    } catch {
-      // The server is gone or does not end sessions: the outcome is the same.
-    } finally {
-      cancel();
-    }
-  }
-
-  #limited(delayMs: number): { readonly signal: AbortSignal; readonly cancel: () => void } {
-    const controller = new AbortController();
-    const timer = this.#clock.after(delayMs, () => controller.abort());
-    return { signal: controller.signal, cancel: timer.cancel };
-  }
-
-  /** Never rejects. Whatever becomes of the exchange, its request has an outcome at the end. */
-  async #post(message: Outgoing, attempt: Attempt): Promise<void> {
-    let response: Response;
-    try {
-      response = await this.#exchange(message, attempt);
-    } catch (error) {
-      this.#requests.finish(attempt);
-      return this.#onUnreached(message, error, attempt);
-    }
-    this.#unreached = 0;
-    this.#keepSession(response);
-    try {
-      await this.#read(message, response, attempt);
-    } catch (error) {
-      if (message.id !== undefined) {
-        this.#lose(message.id, { error: broken(message.method, error), sent: true, refused: false });
-      }
-    } finally {
-      this.#requests.finish(attempt);
-    }
-  }
-
-  /** Sends, and once more what was refused for want of credentials, if there are new ones. */
-  async #exchange(message: Outgoing, attempt: Attempt): Promise<Response> {
-    const refused = await this.#sendOnce(message, attempt);
-    if (this.#tokens === undefined || (refused.status !== 401 && refused.status !== 403)) return refused;
-    attempt.refused = true;
-    const challenge: Challenge = {
-      status: refused.status,
-      header: refused.headers.get("www-authenticate")?.slice(0, 4096),
-      url: this.#target.url,
-    };
-    const tokens = this.#tokens;
-    const { signal } = attempt.controller;
-    if (!(await fromSource(() => tokens.renew(challenge, signal)))) return refused;
-    dropBody(refused);
-    if (message.id !== undefined) this.#handlers.onResent(message.id);
-    return await this.#sendOnce(message, attempt);
-  }
-
-  async #sendOnce(message: Outgoing, attempt: Attempt): Promise<Response> {
-    const headers = await this.#headers(message);
-    attempt.sent = true;
-    attempt.refused = false;
-    return await followRedirects(this.#fetch, this.#target, {
+  protected override async post(message: Outgoing, attempt: Attempt): Promise<void> {
+    const { id, method } = message;
+    const request: HttpRequest = {
       method: "POST",
-      headers,
+      headers: () => this.#headers(message, attempt),
       body: message.text,
-      signal: attempt.controller.signal,
-      redirect: "manual",
-    });
+    };
+    const onResent = id === undefined ? undefined : (): void => this.handlers.onResent(id);
+    for (let again = false;; again = true) {
+      let response: Response;
+      try {
+        if (this.#renewal !== undefined && !OPENING.has(method)) await this.#renewed(attempt);
+        response = await this.sender.send(request, attempt, onResent);
+      } catch (error) {
+        this.onUnreached(message, error, attempt);
+        break;
+      }
+      this.onReached();
+      if (response.ok) this.#onTaken(method, response, attempt);
+      try {
+        if (!(await this.#read(message, response, attempt))) break;
+        if (!(await this.#isToBeSentAgain(message, attempt, again))) break;
+      } catch (error) {
+        this.onBroken(message, error);
+        break;
+      }
+    }
+    this.requests.finish(attempt);
   }
 
-  async #headers(message: Outgoing): Promise<Record<string, string>> {
-    const tokens = this.#tokens;
-    const authorization = tokens && (await fromSource(() => tokens.authorization(this.#target.url)));
-    const headers = Object.assign({}, this.#baseHeaders, this.#profile.headers(message));
-    if (this.#sessionId !== undefined) headers[SESSION_HEADER] = this.#sessionId;
-    if (authorization !== undefined) headers["authorization"] = authorization;
-    return headers;
+  /** Resolves with true when the server no longer knows the session; else the request has its outcome then. */
+  async #read(message: Outgoing, response: Response, attempt: Attempt): Promise<boolean> {
+    const { id, method } = message;
+    const { ok, status } = response;
+    if (id === undefined) {
+      dropBody(response);
+      if (ok) return false;
+      if (status === 404 && attempt.session !== undefined) return true;
+      this.warnOfUndelivered(`status ${status}`);
+      return false;
+    }
+    if (ok) {
+      await this.answers.readAnswer({ id, method }, response, attempt);
+      return false;
+    }
+    if (wantsCredentials(response)) {
+      dropBody(response);
+      this.lose(id, { error: notAuthorized(method, response), sent: true, refused: true });
+      return false;
+    }
+    const isAboutSession = attempt.session === undefined
+      ? undefined
+      : (code: number | undefined, text: string): boolean => this.#isForgotten(status, code, text);
+    return await this.answers.readRefusal({ id, method }, response, isAboutSession);
   }
 
-  #keepSession(response: Response): void {
-    if (!this.#profile.sessions || this.#sessionId !== undefined || this.#closed || !response.ok) return;
+  /** What a server that has lost the session answers: 404 (2025-11-25, session management), in the field 400 too. */
+  #isForgotten(status: number, code: number | undefined, text: string): boolean {
+    if (status === 404) return code === undefined || !ANSWERS.has(code);
+    return status === 400 && this.#hasWorked && /session/i.test(text) && (code === undefined || REFUSALS.has(code));
+  }
+
+  /** The server has forgotten the session, which proves that it did not execute the message. */
+  async #isToBeSentAgain({ id, method }: Outgoing, attempt: Attempt, again: boolean): Promise<boolean> {
+    attempt.refused = true;
+    const isCurrent = attempt.session === this.#sessionId;
+    const canRenew = this.#hasWorked && this.handlers.onSessionLost !== undefined;
+    if (again || (isCurrent && !canRenew)) {
+      const text = `Server refused ${method || "an answer"}: it no longer knows the session`;
+      const error = new HostError("ERR_CONNECTION_LOST", text, { facts: { status: 404 } });
+      if (id !== undefined) this.lose(id, { error, sent: true, refused: true });
+      if (isCurrent && !canRenew) await this.end({ reason: "unreachable", error });
+      return false;
+    }
+    if (isCurrent) void this.#renew();
+    // A notification was about something in the session that is gone.
+    if (id === undefined) return false;
+    await this.#renewed(attempt);
+    this.handlers.onResent(id);
+    return true;
+  }
+
+  /** Waits for the session that is being opened. Throws when the request is given up meanwhile. */
+  async #renewed(attempt: Attempt): Promise<void> {
+    if (this.#renewal === undefined) return;
+    await untilAborted(this.#renewal, "Request", attempt.controller.signal);
+  }
+
+  #renew(): Promise<void> {
+    this.#sessionId = undefined;
+    this.#hasWorked = false;
+    this.#standing?.abort();
+    this.#renewal ??= this.#openAnother().finally(() => this.#renewal = undefined);
+    return this.#renewal;
+  }
+
+  async #openAnother(): Promise<void> {
+    try {
+      await this.handlers.onSessionLost?.();
+    } catch (cause) {
+      const text = `Server no longer knows the session, and no other could be opened: it failed with ${
+        causeCode(cause)
+      }`;
+      const error = new HostError("ERR_CONNECTION_LOST", text, { cause, facts: { status: 404 } });
+      for (const id of this.requests.refused()) this.lose(id, { error, sent: true, refused: true });
+      await this.end({ reason: "unreachable", error });
+    }
+  }
+
+  /** The server has taken a message. */
+  #onTaken(method: string, response: Response, attempt: Attempt): void {
+    if (attempt.session !== undefined && attempt.session === this.#sessionId) this.#hasWorked = true;
+    // Only the answer to the handshake hands out a session: others may still name the one before.
+    if (method !== "initialize" || !this.profile.sessions || this.isClosed) return;
     const sessionId = response.headers.get(SESSION_HEADER);
     if (sessionId !== null && /^[\x21-\x7e]{1,1024}$/.test(sessionId)) this.#sessionId = sessionId;
   }
 
-  async #read({ id, method }: Outgoing, response: Response, attempt: Attempt): Promise<void> {
-    if (id === undefined) return dropBody(response);
-    const asked = { id, method };
-    if (response.ok) return await this.#answers.readAnswer(asked, response, attempt);
-    const { status } = response;
-    if (status === 401 || status === 403) {
-      const challenge = response.headers.get("www-authenticate")?.slice(0, 4096);
-      dropBody(response);
-      return this.#lose(id, { error: notAuthorized(method, status, challenge), sent: true, refused: true });
-    }
-    if (status !== 404 || this.#sessionId === undefined) return await this.#answers.readRefusal(asked, response);
-    dropBody(response);
-    const text = `Server refused ${method}: it no longer knows the session`;
-    const error = new HostError("ERR_CONNECTION_LOST", text, { facts: { status } });
-    this.#lose(id, { error, sent: true, refused: true });
-    await this.#end({ reason: "unreachable", error });
+  #headers(message: Outgoing, attempt: Attempt): Record<string, string> {
+    const headers = this.profile.headers(message);
+    const session = message.method === "initialize" ? undefined : this.#sessionId;
+    attempt.session = session;
+    return session === undefined ? headers : { ...headers, [SESSION_HEADER]: session };
   }
 
-  #onUnreached({ id, method }: Outgoing, cause: unknown, attempt: Attempt): void {
-    if (attempt.controller.signal.aborted) return; // we let go of it ourselves
-    const { sent } = attempt;
-    if (isHostError(cause)) {
-      const refused = attempt.refused || cause.facts["repeats"] === true;
-      if (id !== undefined) this.#lose(id, { error: cause, sent, refused });
-      return;
-    }
-    const code = causeCode(cause);
-    const error = lost(`Cannot reach the server for ${method || "an answer"}`, code, cause);
-    if (id !== undefined) this.#lose(id, { error, sent: sent && !NOT_SENT.has(code), refused: false });
-    if (++this.#unreached >= MAX_UNREACHED) void this.#end({ reason: "unreachable", error });
-  }
-
-  #lose(id: number, lost: LostRequest): void {
-    if (this.#requests.settle(id)) this.#handlers.onLost(id, lost);
-  }
-}
-
-/** Asks the source of credentials; whatever it throws comes out as an error of ours. */
-async function fromSource<T>(ask: () => T | Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (cause) {
-    if (isHostError(cause)) throw cause;
-    const code = causeCode(cause);
-    throw new HostError("ERR_AUTH_FAILED", `Cannot get credentials: their source failed with ${code}`, {
-      cause,
-      facts: { cause: code },
+  #get(place: StreamPlace, controller: AbortController): Promise<Response> {
+    const attempt: Attempt = { controller, sent: true, refused: false };
+    const headers = (): Record<string, string> => ({
+      ...this.#headers(NO_MESSAGE, attempt),
+      ...(place.lastEventId === undefined ? {} : { "last-event-id": place.lastEventId }),
     });
+    return this.sender.send({ method: "GET", headers }, attempt);
+  }
+
+  protected override reopen(place: StreamPlace, attempt: Attempt): Promise<Response> {
+    const { controller, session } = attempt;
+    const get = (): Promise<Response> => {
+      if (session === this.#sessionId) return this.#get(place, controller);
+      const text = "Answer was lost: the session that it belongs to has ended";
+      return Promise.reject(new HostError("ERR_CONNECTION_LOST", text));
+    };
+    return reopen(place, get, this.clock, controller.signal);
+  }
+
+  protected override release(end: TransportEnd): Promise<void> | undefined {
+    this.#standing?.abort();
+    return end.reason === "closed" && this.#sessionId !== undefined ? this.#sayFarewell() : undefined;
+  }
+
+  /** Tells the server that the session is over. Whether it listens is its own matter. */
+  async #sayFarewell(): Promise<void> {
+    const controller = new AbortController();
+    const timer = this.clock.after(FAREWELL_MS, () => controller.abort());
+    const attempt: Attempt = { controller, sent: true, refused: false };
+    const request: HttpRequest = { method: "DELETE", headers: () => this.#headers(NO_MESSAGE, attempt) };
+    try {
+      const sending = this.sender.sendOnce(request, attempt);
+      dropBody(await untilAborted(sending, "End of a session", controller.signal));
+    } catch {
+      // The server is gone or does not end sessions: the outcome is the same.
+    } finally {
+      timer.cancel();
+    }
   }
 }
 
-/** Failures before a connection stood: not a byte of the request can have left. */
-const NOT_SENT: ReadonlySet<string> = new Set([
-  "ECONNREFUSED",
-  "ConnectionRefused",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "FailedToOpenSocket",
-]);
-
-function lost(what: string, code: string, cause: unknown): HostError {
-  const facts = { cause: code };
-  return new HostError("ERR_CONNECTION_LOST", `${what}: the network answered ${code}`, { cause, facts });
-}
-
-function broken(method: string, cause: unknown): HostError {
-  if (isHostError(cause)) return cause;
-  return lost(`Answer to ${method} was lost: the connection broke while it arrived`, causeCode(cause), cause);
-}
-
-function notAuthorized(method: string, status: number, challenge: string | undefined): HostError {
-  return new HostError(
-    "ERR_AUTH_REQUIRED",
-    `Server refused ${method}: status ${status}, credentials are missing or not sufficient`,
-    { facts: { status, ...(challenge === undefined ? {} : { challenge }) } },
-  );
-}
-
-function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-}
+const NO_MESSAGE: Outgoing = Object.freeze({ text: "", method: "" });
+/** Errors that answer a request, whatever status they come with. */
+const ANSWERS: ReadonlySet<number> = new Set([-32601, -32602]);
+/** Errors with which servers refuse a request before they look at it. */
+const REFUSALS: ReadonlySet<number> = new Set([-32000, -32001, -32600]);

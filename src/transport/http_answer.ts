@@ -64,19 +64,30 @@ export class AnswerReader {
     this.#lose(asked, wrongResponse(action, response, "application/json or text/event-stream", body));
   }
 
-  /** Reads a response with any other status, of a server that has not asked for credentials. */
-  async readRefusal(asked: Asked, response: Response): Promise<void> {
+  /**
+   * Reads a response with any other status, of a server that has not asked for credentials. Resolves with true, and
+   * leaves the request without an outcome, where `isOther` says so of the error's code and text.
+   */
+  async readRefusal(
+    asked: Asked,
+    response: Response,
+    isOther?: (code: number | undefined, text: string) => boolean,
+  ): Promise<boolean> {
     const isJson = mediaType(response) === "application/json";
     const body = await readBeginning(response, isJson ? MAX_ERROR_MESSAGE : undefined);
     const parsed = isJson ? readMessage(body, this.#limits) : undefined;
+    const error = parsed?.kind === "error" ? parsed.error : undefined;
+    if (isOther?.(error?.code, error?.message ?? body) === true) return true;
     if (parsed?.kind !== "error") {
-      const error = wrongResponse(`send ${asked.method}`, response, "a success status", body);
-      return this.#lose(asked, error, REFUSALS.has(response.status));
+      const wrong = wrongResponse(`send ${asked.method}`, response, "a success status", body);
+      this.#lose(asked, wrong, REFUSALS.has(response.status));
+      return false;
     }
     // The envelope may carry another id or none: this response can only be about this request.
     if (this.#options.requests.settle(asked.id)) {
       void this.#options.handlers.onMessage({ ...parsed, id: asked.id }, body.length, asked.id);
     }
+    return false;
   }
 
   async #readJson(asked: Asked, response: Response): Promise<void> {

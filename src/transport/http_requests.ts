@@ -6,6 +6,8 @@ export interface Attempt {
   sent: boolean;
   /** The server has proved that it did not execute what was sent so far. */
   refused: boolean;
+  /** The session that it was sent in. */
+  session?: string | undefined;
 }
 
 /** Requests that wait for their answer, and exchanges that are read to their end though nobody waits for them. */
@@ -37,6 +39,11 @@ export class HttpRequests {
   /** Nothing more is read of this exchange. */
   finish(attempt: Attempt): void {
     this.#background.delete(attempt);
+  }
+
+  /** Requests that the server has refused so far. */
+  refused(): readonly number[] {
+    return [...this.#waiting].filter(([, { refused }]) => refused).map(([id]) => id);
   }
 
   abandon(id: number): void {

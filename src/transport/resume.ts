@@ -69,25 +69,26 @@ export function isEventStream(response: Response): boolean {
 }
 
 /**
- * Waits the time that is due and opens a stream by `get`, again and again while its server is out of reach or busy.
- * Gives the first response that decides: the stream itself or a refusal. Throws when `signal` fires.
+ * Opens a stream by `get` after the time that is due, or at once, and again and again while its server is out of reach
+ * or busy. Gives the first response that decides: the stream itself or a refusal. Throws when `signal` fires.
  */
 export async function reopen(
   place: StreamPlace,
   get: () => Promise<Response>,
   clock: Clock,
   signal: AbortSignal,
+  atOnce = false,
 ): Promise<Response> {
-  for (;;) {
-    await sleep(clock, place.pauseMs(), signal);
+  for (let waits = !atOnce;; waits = true) {
+    if (waits) await sleep(clock, place.pauseMs(), signal);
     const response = await get().catch((error: unknown) => {
       // A network that is away for a while is what the pauses are for.
       if (signal.aborted || isHostError(error)) throw error;
     });
     if (response === undefined) continue;
-    // 409: the server still holds the connection before.
     const { status } = response;
-    if (status !== 409 && status !== 429 && status < 500) return response;
+    // 409: the server still holds the connection before. A server that fails from the first has no such stream.
+    if (status !== 409 && status !== 429 && (status < 500 || atOnce)) return response;
     dropBody(response);
   }
 }

@@ -35,6 +35,8 @@ const call = (id: number): { text: string; method: string; id: number } => ({
   id,
 });
 const note = { text: "{}", method: "notifications/n" };
+/** Opens a session under id 1. */
+const hello = { ...call(1), method: "initialize" };
 
 describe("request over HTTP", () => {
   test("goes out as it is, with its headers, to its URL with the query", async () => {
@@ -98,7 +100,7 @@ describe("server that is not reached", () => {
     void transport.send(call(4));
     await transport.send(note);
     await settle();
-    expect(told.map(({ on }) => on)).toEqual(["lost", "lost", "message", "lost"]);
+    expect(told.map(({ on }) => on)).toEqual(["lost", "lost", "message", "lost", "warning"]);
     void transport.send(call(5));
     await settle();
     expect(told.at(-1)).toMatchObject({
@@ -137,8 +139,8 @@ describe("session over HTTP", () => {
     const { transport, requests, told } = await open((request) => withSession(session)(request), {}, {
       headers: () => ({ "mcp-protocol-version": "v" }),
     });
-    for (const id of [1, 2]) {
-      void transport.send(call(id));
+    for (const message of [hello, call(2)]) {
+      void transport.send(message);
       await settle();
       session = "s-2";
     }
@@ -158,8 +160,8 @@ describe("session over HTTP", () => {
       response.headers.get = (name) => name === "mcp-session-id" ? id : get(name);
       return response;
     });
-    for (const each of [1, 2]) {
-      void transport.send(call(each));
+    for (const message of [hello, call(2)]) {
+      void transport.send(message);
       await settle();
     }
     expect(requests[1]!.headers["mcp-session-id"]).toBeUndefined();
@@ -168,8 +170,8 @@ describe("session over HTTP", () => {
   test("is not taken from a refusal, nor where the revision has none", async () => {
     for (const [init, facts] of [[{ status: 404 }, {}], [{}, { sessions: false }]] as const) {
       const { transport, requests, told } = await open(withSession("s-1", init), {}, facts);
-      for (const id of [1, 2]) {
-        void transport.send(call(id));
+      for (const message of [hello, call(2)]) {
+        void transport.send(message);
         await settle();
       }
       expect(requests[1]!.headers["mcp-session-id"]).toBeUndefined();
@@ -184,8 +186,8 @@ describe("session over HTTP", () => {
       const { id } = JSON.parse(request.body) as { id: number };
       return id === 1 ? withSession("s-1")(request) : id === 2 ? never() : new Response(null, { status: 404 });
     });
-    for (const id of [1, 2, 3, 4]) {
-      void transport.send(call(id));
+    for (const message of [hello, call(2), call(3), call(4)]) {
+      void transport.send(message);
       await settle();
     }
     expect(told.slice(1)).toMatchObject([
@@ -201,7 +203,7 @@ describe("session over HTTP", () => {
     const { transport, told, clock } = await open((request) =>
       request.method === "DELETE" ? never() : withSession("s-1")(request)
     );
-    void transport.send(call(1));
+    void transport.send(hello);
     await settle();
     const closing = Promise.all([transport.close(), transport.close()]);
     await clock.advance(1000);
@@ -225,7 +227,7 @@ describe("credentials of a source", () => {
       tokens,
       headers: { authorization: "Bearer fixed" },
     });
-    void transport.send(call(1));
+    void transport.send(hello);
     await settle();
     await transport.send(note);
     await transport.close();

@@ -1,0 +1,49 @@
+import { causeCode, HostError, isHostError } from "../kernel/errors.ts";
+
+/** Failures before a connection stood: not a byte of the request can have left. */
+export const NOT_SENT: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ConnectionRefused",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "FailedToOpenSocket",
+]);
+
+/** The error for what the network did not let through. */
+export function lost(what: string, cause: unknown): HostError {
+  const code = causeCode(cause);
+  return new HostError("ERR_CONNECTION_LOST", `${what}: the network answered ${code}`, {
+    cause,
+    facts: { cause: code },
+  });
+}
+
+/** The error for an answer whose reading failed. */
+export function broken(method: string, cause: unknown): HostError {
+  if (isHostError(cause)) return cause;
+  return lost(`Answer to ${method} was lost: the connection broke while it arrived`, cause);
+}
+
+/** The error for a response that asks for credentials. */
+export function notAuthorized(method: string, response: Response): HostError {
+  const { status } = response;
+  const challenge = challengeOf(response);
+  return new HostError(
+    "ERR_AUTH_REQUIRED",
+    `Server refused ${method}: status ${status}, credentials are missing or not sufficient`,
+    { facts: { status, ...(challenge === undefined ? {} : { challenge }) } },
+  );
+}
+
+/** What a server says of the credentials that it wants. */
+export function challengeOf(response: Response): string | undefined {
+  return response.headers.get("www-authenticate")?.slice(0, 4096);
+}
+
+/** True for a status by which a server asks for credentials. */
+export function wantsCredentials({ status }: Response): boolean {
+  return status === 401 || status === 403;
+}

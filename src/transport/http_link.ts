@@ -1,0 +1,112 @@
+import type { Clock } from "../kernel/clock.ts";
+import { causeCode, isHostError } from "../kernel/errors.ts";
+import { AnswerReader } from "./http_answer.ts";
+import { broken, lost, NOT_SENT } from "./http_faults.ts";
+import { type Attempt, HttpRequests } from "./http_requests.ts";
+import { HttpSender, type SenderOptions } from "./http_sender.ts";
+import type { StreamPlace } from "./resume.ts";
+import type { LostRequest, Outgoing, Transport, TransportEnd, TransportHandlers, WireProfile } from "./transport.ts";
+
+/** What both transports over HTTP are made of. */
+export interface LinkOptions extends SenderOptions {
+  /** See `Runtime.contentLengthIsDecoded`; default false. */
+  readonly contentLengthIsDecoded?: boolean;
+  readonly clock: Clock;
+}
+
+/** Attempts in a row that did not reach the server before the connection counts as lost. */
+const MAX_UNREACHED = 3;
+
+/** What the transports over HTTP have in common: who waits, who is lost, and when the server counts as gone. */
+export abstract class HttpLink implements Transport {
+  protected readonly profile: WireProfile;
+  protected readonly handlers: TransportHandlers;
+  protected readonly clock: Clock;
+  protected readonly sender: HttpSender;
+  protected readonly requests: HttpRequests = new HttpRequests();
+  protected readonly answers: AnswerReader;
+  protected isClosed = false;
+  #unreached = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(profile: WireProfile, handlers: TransportHandlers, options: LinkOptions) {
+    this.profile = profile;
+    this.handlers = handlers;
+    this.clock = options.clock;
+    this.sender = new HttpSender(options);
+    this.answers = new AnswerReader({
+      profile,
+      handlers,
+      requests: this.requests,
+      clock: options.clock,
+      lengthIsDecoded: options.contentLengthIsDecoded === true,
+      reopen: (place, attempt) => this.reopen(place, attempt),
+    });
+  }
+
+  send(message: Outgoing): Promise<void> | void {
+    if (this.isClosed) return;
+    const sending = this.post(message, this.requests.open(message.id));
+    return message.id === undefined ? sending : undefined;
+  }
+
+  abandon(id: number): void {
+    this.requests.abandon(id);
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.end({ reason: "closed" });
+    await this.#closing;
+  }
+
+  /** Never rejects. Whatever becomes of the exchange, its request has an outcome at the end. */
+  protected abstract post(message: Outgoing, attempt: Attempt): Promise<void>;
+  /** Opens again the stream of one answer. */
+  protected abstract reopen(place: StreamPlace, attempt: Attempt): Promise<Response>;
+  /** Lets go of whatever lives as long as the connection; `end` tells why. */
+  protected abstract release(end: TransportEnd): Promise<void> | undefined;
+
+  /** Puts down what kept a message from its server. */
+  protected onUnreached({ id, method }: Outgoing, cause: unknown, attempt: Attempt): void {
+    if (attempt.controller.signal.aborted) return; // we let go of it ourselves
+    const { sent } = attempt;
+    if (isHostError(cause)) {
+      const refused = attempt.refused || cause.facts["repeats"] === true;
+      if (id === undefined) this.warnOfUndelivered(cause.code);
+      else this.lose(id, { error: cause, sent, refused });
+      return;
+    }
+    const code = causeCode(cause);
+    const error = lost(`Cannot reach the server for ${method || "an answer"}`, cause);
+    if (id === undefined) this.warnOfUndelivered(code);
+    else this.lose(id, { error, sent: sent && !NOT_SENT.has(code), refused: false });
+    if (++this.#unreached >= MAX_UNREACHED) void this.end({ reason: "unreachable", error });
+  }
+
+  protected onReached(): void {
+    this.#unreached = 0;
+  }
+
+  /** The reading of a response has failed. */
+  protected onBroken({ id, method }: Outgoing, cause: unknown): void {
+    if (id !== undefined) this.lose(id, { error: broken(method, cause), sent: true, refused: false });
+  }
+
+  /** Nobody waits for what came of a notification, or of an answer of ours. */
+  protected warnOfUndelivered(why: string): void {
+    if (!this.isClosed) this.handlers.onWarning("undelivered", why);
+  }
+
+  protected lose(id: number, lost: LostRequest): void {
+    if (this.requests.settle(id)) this.handlers.onLost(id, lost);
+  }
+
+  protected async end(end: TransportEnd): Promise<void> {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    const unsent = this.requests.abortAll();
+    const released = this.release(end);
+    if (released !== undefined) await released;
+    this.handlers.onClosed(end, unsent);
+  }
+}
