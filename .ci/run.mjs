@@ -23,6 +23,13 @@ const env = {
   ...(existsSync(cases) ? { PORTCULLIS_CASES: cases } : {}),
 };
 
+/** What starts a TypeScript program. */
+const runtimes = [
+  { name: "Node", command: [process.execPath, "--import", "tsx"] },
+  { name: "Bun", command: [bin("bun")] },
+  { name: "Deno", command: [bin("deno"), "run", "-A"] },
+];
+
 /** In order. A step is one test, unless it leaves a report behind: rows as tests/run/report.d.mts has them. */
 const steps = [
   { name: "install", command: ["npm", "ci", "--include=dev"], limitMs: minutes(8), needed: true },
@@ -50,14 +57,16 @@ const steps = [
     limitMs: minutes(8),
     reports: "conformance",
   },
-  ...[
-    { name: "Node", command: [process.execPath, "--import", "tsx"] },
-    { name: "Bun", command: [bin("bun")] },
-    { name: "Deno", command: [bin("deno"), "run", "-A"] },
-  ].map(({ name, command }) => ({
+  ...runtimes.map(({ name, command }) => ({
     name: `200 connections on ${name}`,
     command: [...command, join(root, "tests/fault/cycles.ts"), "200"],
     limitMs: minutes(4),
+  })),
+  // 100,000 hostile inputs, the same ones each time; the program takes others when it is started by hand.
+  ...[...runtimes, ...runtimes.slice(0, 1)].map(({ name, command }, index) => ({
+    name: `hostile inputs on ${name}, slice ${index + 1}`,
+    command: [...command, join(root, "tests/fault/fuzz.ts"), "25000", String(index + 1)],
+    limitMs: minutes(3),
   })),
 ];
 
