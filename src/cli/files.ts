@@ -1,4 +1,5 @@
-import { causeCode, HostError, unsupported } from "../kernel/errors.ts";
+import { HostError, unsupported } from "../kernel/errors.ts";
+import { fileFault } from "../kernel/file_fault.ts";
 import type { FileSystem } from "../kernel/runtime.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -8,29 +9,12 @@ export function filesOf({ runtime }: Terminal): FileSystem {
   return runtime.files;
 }
 
-/** What the codes of systems and runtimes mean to the person who named the file. */
-const FOUND: Readonly<Record<string, string>> = Object.freeze({
-  ENOENT: "no such file",
-  ENOTDIR: "no such file",
-  EISDIR: "it is a directory",
-  EACCES: "reading it is not permitted",
-  EPERM: "reading it is not permitted",
-  NotCapable: "reading it is not permitted",
-});
-
 /** Reads a file that the person named. Throws `ERR_CONFIG` when it cannot be read; `what` says what it was to be. */
 export async function readTextFile(terminal: Terminal, path: string, what: string): Promise<string> {
   try {
     return await filesOf(terminal).readText(path);
   } catch (cause) {
-    const code = causeCode(cause);
-    throw new HostError(
-      "ERR_CONFIG",
-      `Cannot read ${what} "${path}": ${FOUND[code] ?? `the system answered ${code}`}`,
-      {
-        cause,
-      },
-    );
+    throw new HostError("ERR_CONFIG", `Cannot read ${what} "${path}": ${fileFault(cause)}`, { cause });
   }
 }
 

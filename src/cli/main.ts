@@ -12,7 +12,7 @@ import { serve } from "./serve.ts";
 import { status } from "./status.ts";
 import type { Terminal } from "./terminal.ts";
 import { tools } from "./tools.ts";
-import { VERSION } from "./version.ts";
+import { VERSION } from "../kernel/version.ts";
 
 /**
  * Runs the command line and resolves to its exit code. Never rejects, prints no stack trace for a mistake of its user,

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
+import { VERSION } from "../kernel/version.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { PeerHandlers } from "../jsonrpc/peer.ts";
 import type { Settled } from "../jsonrpc/pending.ts";
@@ -17,7 +18,7 @@ const DEFAULTS = Object.freeze({
   maxTotalMs: 600_000,
 });
 
-const CLIENT_INFO: JsonObject = Object.freeze({ name: "portcullis", version: "0.1.0" });
+const CLIENT_INFO: JsonObject = Object.freeze({ name: "portcullis", version: VERSION });
 
 /**
  * Opens a connection to one server, whatever revision of the protocol it speaks.

@@ -1,4 +1,5 @@
 import { causeCode, type ErrorCode } from "../kernel/errors.ts";
+import { fileFault } from "../kernel/file_fault.ts";
 import { isSecretName, type KnownSecret } from "../kernel/secrets.ts";
 
 /** Where placeholders get their values from. */
@@ -116,10 +117,7 @@ async function readFile(path: string, read: ExpandSources["readFile"]): Promise<
     }
     return { value: text.replace(/\r?\n$/, ""), label: `file.${path}` };
   } catch (error) {
-    return failed(
-      "ERR_ENV_MISSING",
-      `file ${quote(path)} cannot be read (${causeCode(error)}), wanted a readable file`,
-    );
+    return failed("ERR_ENV_MISSING", `file ${quote(path)} cannot be read: ${fileFault(error)}`);
   }
 }
 

@@ -93,7 +93,7 @@ export class ServerManager implements RoutedSource<Supervisor>, AsyncDisposable 
     const hint = guess === undefined ? "" : `, did you mean "${guess}"`;
     throw new HostError(
       "ERR_SERVER_NOT_FOUND",
-      `Cannot find server ${JSON.stringify(name.slice(0, 64))} in ${this.source}${hint}`,
+      `Cannot find server ${JSON.stringify(name.slice(0, 64))} among the ${this.source} servers${hint}`,
       {
         facts: { source: this.source },
       },
@@ -153,7 +153,9 @@ export class ServerManager implements RoutedSource<Supervisor>, AsyncDisposable 
   }
 
   #checkOpen(action: string): void {
-    if (this.#closing !== undefined) throw new HostError("ERR_CLOSED", `Cannot ${action}: ${this.source} is closed`);
+    if (this.#closing !== undefined) {
+      throw new HostError("ERR_CLOSED", `Cannot ${action}: the ${this.source} servers are closed`);
+    }
   }
 
   #forget(server: Supervisor): void {

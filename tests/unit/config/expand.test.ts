@@ -42,7 +42,7 @@ describe("placeholders", () => {
       "ERR_ENV_MISSING",
       "environment variable constructor is not set, wanted a value or ${constructor:-default}",
     ],
-    ["${file:/run/gone}", "ERR_ENV_MISSING", 'file "/run/gone" cannot be read (ENOENT), wanted a readable file'],
+    ["${file:/run/gone}", "ERR_ENV_MISSING", 'file "/run/gone" cannot be read: no such file'],
     ["${secret:gone}", "ERR_ENV_MISSING", 'the secrets provider has no "gone", wanted a secret that it knows'],
     [
       "${TOKEN",

@@ -122,7 +122,7 @@ describe("manager", () => {
     await manager.add(config("echo"));
     expect(await rejection(manager.remove("ecko"))).toMatchObject({
       code: "ERR_SERVER_NOT_FOUND",
-      message: 'Cannot find server "ecko" in global, did you mean "echo"',
+      message: 'Cannot find server "ecko" among the global servers, did you mean "echo"',
     });
     expect(await rejection(manager.restart("nothing"))).toMatchObject({ code: "ERR_SERVER_NOT_FOUND" });
   });
