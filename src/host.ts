@@ -1,3 +1,4 @@
+import { spillStore } from "./call/spill_store.ts";
 import { createLocalTools } from "./catalog/local_tool.ts";
 import { connectClient } from "./client/connect.ts";
 import { createLog, type EventSink } from "./events/log.ts";
@@ -5,6 +6,7 @@ import { memoryLog } from "./events/memory_store.ts";
 import { correlatingMembers } from "./events/vocabulary.ts";
 import type { HostOptions } from "./host_options.ts";
 import { Host, openOptions } from "./host_owner.ts";
+import { largeFrames } from "./jsonrpc/large_frames.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { HostError } from "./kernel/errors.ts";
 import { randomIds } from "./kernel/ids.ts";
@@ -21,6 +23,7 @@ import { exponentialBackoff } from "./servers/restart_policy.ts";
 import { credentialsOf, type UrlCredentials } from "./servers/url_credentials.ts";
 import { Slots } from "./servers/slots.ts";
 import { memoryVerdicts } from "./servers/verdicts.ts";
+import { memoryArtifacts } from "./store/memory_artifacts.ts";
 import { memoryKeyValue } from "./store/memory_kv.ts";
 
 const MAX_PARALLEL_STARTS = 16;
@@ -111,6 +114,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     await log.close();
     throw error;
   }
+  const artifacts = options.artifacts ?? memoryArtifacts();
+  const frames = largeFrames({ sink: spillStore({ artifacts, scrubber: strictScrubber, onError }) });
   const managing: Omit<ManagerContext, "source" | "append"> = {
     clock,
     scrubber,
@@ -126,11 +131,21 @@ export async function createHost(options: HostOptions): Promise<Host> {
         runtime,
         clock,
         secrets,
+        frames,
         ...(options.auth === undefined ? {} : { auth: options.auth }),
         ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
       }),
   };
-  const host = new Host(options, { log, level: store.level, desk, gate, sink, scrubber, managing, localTools });
+  const host = new Host({ ...options, artifacts }, {
+    log,
+    level: store.level,
+    desk,
+    gate,
+    sink,
+    scrubber,
+    managing,
+    localTools,
+  });
   try {
     await host.start(options.servers ?? []);
     return host;

@@ -52,6 +52,22 @@ export function headAndTail(sized: SizedText, maxBytes: number, more = ""): stri
   return decoder.decode(encoded.subarray(0, head)) + mark(tail - head) + decoder.decode(encoded.subarray(tail));
 }
 
+/** The same of a text of which only the head and the tail are at hand. */
+export function spilledExcerpt(
+  { head, tail, bytes }: { readonly head: string; readonly tail: string; readonly bytes: number },
+  maxBytes: number,
+  more = "",
+): string {
+  const mark = (left: number): string => `\n[... ${left} bytes left out${more} ...]\n`;
+  const room = Math.max(0, maxBytes - mark(bytes).length);
+  const first = encoder.encode(head);
+  const last = encoder.encode(tail);
+  const to = characterStart(first, Math.min(first.length, Math.ceil(room * 0.75)), -1);
+  const from = characterStart(last, Math.max(0, last.length - Math.floor(room * 0.25)), 1);
+  const left = bytes - to - (last.length - from);
+  return decoder.decode(first.subarray(0, to)) + mark(left) + decoder.decode(last.subarray(from));
+}
+
 /** The nearest place in the given direction where a character begins. */
 function characterStart(encoded: Uint8Array, at: number, step: 1 | -1): number {
   while (at > 0 && at < encoded.length && (encoded[at]! & 0xc0) === 0x80) at += step;

@@ -1,10 +1,12 @@
+import type { Spill, SpilledText } from "../jsonrpc/spill_sink.ts";
 import { untilAborted } from "../kernel/abort.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { CallToolResult, ContentBlock, JsonObject } from "../protocol/model.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import type { ArtifactRef, ArtifactStore } from "../store/artifacts.ts";
-import { headAndTail, type SizedText, sizeOf } from "./excerpt.ts";
+import { headAndTail, type SizedText, sizeOf, spilledExcerpt } from "./excerpt.ts";
 import type { Finding } from "./outcome.ts";
+import { placeOf, takeSpills } from "./spilled_output.ts";
 
 /** A tool's result, fit to be shown. */
 export interface Output {
@@ -21,6 +23,8 @@ export interface Output {
   /** `output` is not the whole text. */
   readonly truncated: boolean;
   readonly artifact?: ArtifactRef;
+  /** All that was kept of it, where that is more than `artifact`. */
+  readonly artifacts?: readonly ArtifactRef[];
   readonly findings: readonly Finding[];
 }
 
@@ -42,13 +46,15 @@ const MAX_LABEL = 200;
 /**
  * The one way from a result to what leaves the host: scrubbed first, then measured, kept whole where it is long, and
  * only then cut. A promise only where an artifact is written, for no longer than the signal allows. Throws
- * `ERR_PROTOCOL` for what is no result.
+ * `ERR_PROTOCOL` for what is no result. Takes on the long strings of the result that were put aside.
  */
 export function readOutput(
   result: JsonObject,
   options: OutputOptions,
   signal?: AbortSignal,
+  spills?: readonly Spill[],
 ): Output | Promise<Output> {
+  if (spills !== undefined && spills.length > 0) return readSpilled(result, spills, options, signal);
   const checked = checkResult(result);
   const { scrubber, artifacts, previewBytes } = options;
   const content = scrubber.value(checked.content);
@@ -66,6 +72,54 @@ export function readOutput(
     options.onError(error);
     return undefined;
   }).then(show);
+}
+
+async function readSpilled(
+  result: JsonObject,
+  spills: readonly Spill[],
+  options: OutputOptions,
+  signal: AbortSignal | undefined,
+): Promise<Output> {
+  const { artifacts, previewBytes, maxOutputBytes, onError } = options;
+  const parts = await takeSpills(result, spills, { artifacts, maxBytes: maxOutputBytes, onError, signal });
+  const { content } = result as { content?: unknown };
+  if (Array.isArray(content)) {
+    for (const [at, data] of parts.data) content[at] = { type: "text", text: labelOf(content[at], data) };
+    const only = content.length === 1 ? parts.texts.get(0) : undefined;
+    if (only !== undefined) {
+      // What stands in the result is cut already, and all of it is kept: there is nothing to keep a second time.
+      const output = await readOutput(result, { ...options, artifacts: undefined }, signal);
+      return {
+        ...output,
+        preview: spilledExcerpt(only, previewBytes),
+        isPreviewCut: true,
+        resultSize: only.bytes,
+        truncated: true,
+        ...(only.stored === undefined ? {} : { artifact: only.stored }),
+        artifacts: parts.artifacts,
+      };
+    }
+  }
+  const output = await readOutput(result, options, signal);
+  let { resultSize } = output;
+  for (const text of parts.texts.values()) {
+    resultSize += text.bytes - sizeOf(spilledExcerpt(text, maxOutputBytes, placeOf(text))).bytes;
+  }
+  const truncated = output.truncated || parts.texts.size > 0;
+  const { artifact } = output;
+  return {
+    ...output,
+    resultSize,
+    truncated,
+    artifacts: artifact === undefined ? parts.artifacts : [...parts.artifacts, artifact],
+  };
+}
+
+/** What stands for a block whose data was left out. */
+function labelOf(block: unknown, data: SpilledText): string {
+  const bytes = Math.floor(data.bytes * 0.75);
+  const where = data.stored === undefined ? "" : `, in base64 in artifact ${data.stored.sha256}`;
+  return isBlock(block) ? blockText(block, `${bytes} bytes${where}`) : "";
 }
 
 function shown(
@@ -143,11 +197,11 @@ function isBlock(block: unknown): block is ContentBlock {
 function textOf(content: readonly ContentBlock[], structured: unknown): string {
   if (content.length === 1) return blockText(content[0]!);
   if (content.length === 0) return structured === undefined ? "" : JSON.stringify(structured);
-  return content.map(blockText).join("\n");
+  return content.map((block) => blockText(block)).join("\n");
 }
 
 /** The text of a text block; of any other its label, never its data. */
-function blockText(block: ContentBlock): string {
+function blockText(block: ContentBlock, size?: string): string {
   if (block.type === "text") return typeof block["text"] === "string" ? block["text"] : "";
   const { type, data, mimeType, uri, resource } = block as Record<string, unknown>;
   const inner = (typeof resource === "object" && resource !== null ? resource : {}) as Record<string, unknown>;
@@ -156,7 +210,7 @@ function blockText(block: ContentBlock): string {
     type,
     uri ?? inner["uri"],
     mimeType ?? inner["mimeType"],
-    bytes === undefined ? undefined : `${bytes} bytes`,
+    size ?? (bytes === undefined ? undefined : `${bytes} bytes`),
   ];
   return `[${parts.filter((part) => typeof part === "string").map((part) => oneLine(part as string)).join(" ")}]`;
 }

@@ -135,6 +135,7 @@ async function send(
       timeoutMs,
       maxTotalMs: Math.max(server.config.maxTotalMs, timeoutMs),
       onProgress: relay.report,
+      takesSpills: true,
     });
     // A call that finds the connection dead may be faster than the event that says why.
     if (reply.kind === "failed" && !lease.client.isOpen) await lease.whenLost();
@@ -187,10 +188,11 @@ async function complete(
   const resends = round.resends + reply.resends;
   const answered = callCompleted(call, server, durationMs, reply.bytes, resends);
   try {
-    const reading = readOutput(reply.result, context.output, call.signal);
+    const reading = readOutput(reply.result, context.output, call.signal, reply.spills);
     const output = reading instanceof Promise ? await reading : reading;
     const events = [answered, toolCompleted(call, output, durationMs)];
-    if (output.artifact !== undefined) events.unshift(artifactStored(call, output.artifact));
+    const kept = output.artifacts ?? (output.artifact === undefined ? [] : [output.artifact]);
+    events.unshift(...kept.map((artifact) => artifactStored(call, artifact)));
     return await call.end(events, true, () => call.completed(output));
   } catch (error) {
     const fault = faultOf(error, context.scrubber);

@@ -20,8 +20,8 @@ export interface SpillWriter {
    * rejects with, or what this throws, fails the message.
    */
   write(utf8: Uint8Array): void | Promise<void>;
-  /** The message was taken on by somebody who wants the text. */
-  close(): Promise<SpilledText>;
+  /** The message was taken on by somebody who wants the text, for which it waits as long as the signal allows. */
+  close(signal?: AbortSignal): Promise<SpilledText>;
   /** Nobody wants it; nothing of it is kept. Never rejects. */
   abort(): void | Promise<void>;
 }

@@ -4,7 +4,7 @@ import { unsupported } from "../kernel/errors.ts";
 import type { ChildProcess, FetchFunction, Runtime, SpawnFunction } from "../kernel/runtime.ts";
 import type { SecretRegistry } from "../kernel/secrets.ts";
 import { httpDialer } from "../transport/http.ts";
-import { stdioDialer } from "../transport/stdio.ts";
+import { type LargeFrames, stdioDialer } from "../transport/stdio.ts";
 import type { Dialer } from "../transport/transport.ts";
 import type { ServerConfig } from "./config.ts";
 import type { HttpTransportConfig, StdioTransportConfig } from "./config_transport.ts";
@@ -49,6 +49,8 @@ export interface DialContext {
   readonly auth?: readonly AuthPart[];
   readonly sandbox?: SandboxPart;
   readonly secrets: SecretRegistry;
+  /** How frames are read that are too long to be held. */
+  readonly frames?: LargeFrames;
 }
 
 /** A way to reach one server, and what holds for whatever it starts. */
@@ -101,6 +103,7 @@ function dialProcess(config: ServerConfig, transport: StdioTransportConfig, cont
     ...(transport.cwd === undefined ? {} : { cwd: transport.cwd }),
     clock,
     stopGraceMs: config.stopGraceMs,
+    frames: context.frames,
   });
   const environment = transport.inheritEnv === "all" ? {} : { environment: "allow_list" };
   return { dialer, sandbox: { ...environment, ...sandbox?.enforced(config) }, containment: () => containment };

@@ -9,6 +9,8 @@ import { PipeWriter } from "./pipe_writer.ts";
 import { stopTree } from "./stop_tree.ts";
 import type { Dialer, Outgoing, Transport, TransportEnd, TransportHandlers, WireProfile } from "./transport.ts";
 
+export type { LargeFrames } from "../jsonrpc/frames.ts";
+
 /** What to start and how to stop it. */
 export interface StdioDialerOptions {
   readonly spawn: SpawnFunction;
