@@ -1,39 +1,11 @@
-import * as v from "valibot";
 import type { CallToolResult, Implementation, JsonObject, ServerCapabilities, Tool } from "./model.ts";
+
+// Read by hand: the few shapes here are all that a client alone needs, and a schema library is a tenth of its bundle.
 
 /** The value as an object, or `undefined` for anything else; arrays are no objects here. */
 export function asObject(value: unknown): JsonObject | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
 }
-
-const implementation = v.looseObject({ name: v.string(), version: v.string() });
-
-const initializeResult = v.looseObject({
-  protocolVersion: v.string(),
-  // Servers in the field leave these out or get them wrong; nothing rests on them.
-  capabilities: v.fallback(v.record(v.string(), v.unknown()), {}),
-  serverInfo: v.fallback(v.optional(implementation), undefined),
-  instructions: v.fallback(v.optional(v.string()), undefined),
-});
-
-const discoverResult = v.looseObject({
-  supportedVersions: v.pipe(v.array(v.string()), v.minLength(1)),
-  capabilities: v.fallback(v.record(v.string(), v.unknown()), {}),
-  instructions: v.fallback(v.optional(v.string()), undefined),
-  _meta: v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined),
-});
-
-/** `looseObject` takes arrays too. */
-const object = v.custom<JsonObject>((value) => asObject(value) !== undefined, "Object");
-
-const tool = v.looseObject({
-  name: v.string(),
-  inputSchema: object,
-  title: v.nullish(v.string()),
-  description: v.nullish(v.string()),
-  outputSchema: v.nullish(object),
-  annotations: v.nullish(object),
-});
 
 /** What a server said of itself when it was opened. */
 export interface Introduction {
@@ -44,30 +16,32 @@ export interface Introduction {
 
 /** Reads the answer to `initialize`; `undefined` when it is none. */
 export function readInitialize(result: unknown): (Introduction & { readonly protocolVersion: string }) | undefined {
-  const parsed = v.safeParse(initializeResult, result);
-  if (!parsed.success) return undefined;
-  const { protocolVersion, capabilities, serverInfo, instructions } = parsed.output;
-  return {
-    protocolVersion,
-    capabilities: capabilities as ServerCapabilities,
-    serverInfo: serverInfo as Implementation | undefined,
-    instructions,
-  };
+  const answer = asObject(result);
+  const protocolVersion = answer?.["protocolVersion"];
+  if (typeof protocolVersion !== "string") return undefined;
+  return { protocolVersion, ...introductionOf(answer!, answer!["serverInfo"]) };
 }
 
 /** Reads the answer to `server/discover`; `undefined` when it is none. */
 export function readDiscover(
   result: unknown,
 ): (Introduction & { readonly supportedVersions: readonly string[] }) | undefined {
-  const parsed = v.safeParse(discoverResult, result);
-  if (!parsed.success) return undefined;
-  const { supportedVersions, capabilities, instructions, _meta } = parsed.output;
-  const info = v.safeParse(implementation, _meta?.["io.modelcontextprotocol/serverInfo"]);
+  const answer = asObject(result);
+  const supportedVersions: unknown = answer?.["supportedVersions"];
+  if (!Array.isArray(supportedVersions) || supportedVersions.length === 0) return undefined;
+  if (!supportedVersions.every((version) => typeof version === "string")) return undefined;
+  const info = asObject(answer!["_meta"])?.["io.modelcontextprotocol/serverInfo"];
+  return { supportedVersions, ...introductionOf(answer!, info) };
+}
+
+/** Servers in the field leave these out or get them wrong; nothing rests on them. */
+function introductionOf({ capabilities, instructions }: JsonObject, info: unknown): Introduction {
+  const { name, version } = asObject(info) ?? {};
+  const isInfo = typeof name === "string" && typeof version === "string";
   return {
-    supportedVersions,
-    capabilities: capabilities as ServerCapabilities,
-    serverInfo: info.success ? (info.output as Implementation) : undefined,
-    instructions,
+    capabilities: (asObject(capabilities) ?? {}) as ServerCapabilities,
+    serverInfo: isInfo ? (info as Implementation) : undefined,
+    instructions: typeof instructions === "string" ? instructions : undefined,
   };
 }
 
@@ -85,22 +59,28 @@ export function readToolPage(result: JsonObject): ToolPage | undefined {
   const tools: Tool[] = [];
   const malformed: { name: string | undefined; why: string }[] = [];
   for (const entry of list as unknown[]) {
-    const parsed = v.safeParse(tool, entry);
-    if (parsed.success) tools.push(withoutNulls(entry as JsonObject) as unknown as Tool);
+    const why = faultOfTool(asObject(entry));
+    if (why === undefined) tools.push(withoutNulls(entry as JsonObject) as unknown as Tool);
     else {
       const name = asObject(entry)?.["name"];
-      const issue = parsed.issues[0];
-      malformed.push({
-        name: typeof name === "string" ? name.slice(0, 256) : undefined,
-        why: `${v.getDotPath(issue) ?? "the entry"} is ${issue.received}, wanted ${
-          issue.type === "custom" ? issue.message : issue.expected
-        }`
-          .slice(0, 300),
-      });
+      malformed.push({ name: typeof name === "string" ? name.slice(0, 256) : undefined, why });
     }
   }
   const nextCursor = result["nextCursor"];
   return { tools, malformed, nextCursor: typeof nextCursor === "string" ? nextCursor : undefined };
+}
+
+function faultOfTool(entry: JsonObject | undefined): string | undefined {
+  if (entry === undefined) return "the entry is no object";
+  if (typeof entry["name"] !== "string") return "its name is no text";
+  if (asObject(entry["inputSchema"]) === undefined) return "its inputSchema is no object";
+  for (const member of OPTIONAL) {
+    const value = entry[member] ?? undefined;
+    const isText = member === "title" || member === "description";
+    const isFine = value === undefined || (isText ? typeof value === "string" : asObject(value) !== undefined);
+    if (!isFine) return `its ${member} is no ${isText ? "text" : "object"}`;
+  }
+  return undefined;
 }
 
 const OPTIONAL = Object.freeze(["title", "description", "outputSchema", "annotations"]);
