@@ -30,7 +30,7 @@ function openPipe(delays = false): Pipe {
       return {
         write(utf8) {
           spilled.bytes += utf8.length;
-          if (delays) return Promise.resolve();
+          return delays ? Promise.resolve() : undefined;
         },
         close: () => Promise.reject(new Error("not asked for")),
         abort: () => void spilled.aborted++,
