@@ -1,6 +1,7 @@
 import type { HostError } from "../kernel/errors.ts";
 import type { Answerer, MessageEncoder } from "../jsonrpc/peer.ts";
 import type { WireProfile } from "../transport/transport.ts";
+import type { HeaderMirror } from "./mirror.ts";
 import type { JsonObject } from "./model.ts";
 import type { EraName } from "./versions.ts";
 
@@ -27,6 +28,8 @@ export interface Era {
   readonly profile: WireProfile;
   /** Absent where the server may not ask on its own. */
   readonly answerer: Answerer | undefined;
+  /** What HTTP headers repeat of the arguments of calls. Absent where the revision knows nothing of it. */
+  readonly mirror?: HeaderMirror;
   /** Reads the `result` member of a response to `method`. */
   read(method: string, result: unknown): Meaning;
 }

@@ -3,6 +3,7 @@ import type { JsonObject } from "./model.ts";
 import { encodeNotification, encodeRequest } from "./encode.ts";
 import type { Era, Meaning } from "./era.ts";
 import { nameHeader } from "./headers.ts";
+import { HeaderMirror } from "./mirror.ts";
 import { notAnObject } from "./legacy.ts";
 import { asObject } from "./results.ts";
 
@@ -16,6 +17,7 @@ export function createModernEra(protocolVersion: string, clientInfo: JsonObject,
     "io.modelcontextprotocol/clientInfo": clientInfo,
     "io.modelcontextprotocol/clientCapabilities": capabilities,
   }).slice(1, -1);
+  const mirror = new HeaderMirror();
   const takesTasks = "io.modelcontextprotocol/tasks" in (asObject(capabilities["extensions"]) ?? {});
   return {
     name: "modern",
@@ -32,10 +34,11 @@ export function createModernEra(protocolVersion: string, clientInfo: JsonObject,
         const headers: Record<string, string> = { "mcp-protocol-version": protocolVersion, "mcp-method": method };
         const name = nameHeader(method, params);
         if (name !== undefined) headers["mcp-name"] = name;
-        return headers;
+        return method === "tools/call" && !mirror.isEmpty ? { ...headers, ...mirror.headersOf(params) } : headers;
       },
     },
     answerer: undefined,
+    mirror,
     read: (method, result) => read(method, result, takesTasks),
   };
 }
