@@ -90,6 +90,11 @@ export interface ClientHandlers {
    * durable before anybody acts on it.
    */
   onEnd?(end: TransportEnd): void | Promise<void>;
+  /**
+   * The connection goes on, but the server has forgotten what was set up on it: it has opened another session, or was
+   * exchanged for another. Subscriptions, the level of its log and known lists are gone; `facts` may have changed.
+   */
+  onRenewed?(): void;
 }
 
 export interface ConnectOptions extends ClientHandlers {

@@ -1,14 +1,16 @@
+import { untilAborted } from "../kernel/abort.ts";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
 import { VERSION } from "../kernel/version.ts";
 import type { JsonObject } from "../kernel/json.ts";
-import type { PeerHandlers } from "../jsonrpc/peer.ts";
-import type { Settled } from "../jsonrpc/pending.ts";
-import { abortSpills } from "../jsonrpc/spill_sink.ts";
+import type { Peer, PeerHandlers } from "../jsonrpc/peer.ts";
+import { isOutdated } from "../protocol/classify_probe.ts";
+import type { Era } from "../protocol/era.ts";
 import { negotiate, type Negotiated } from "../protocol/negotiate.ts";
-import { asObject, readCallResult } from "../protocol/results.ts";
+import { asObject, type Introduction } from "../protocol/results.ts";
 import type { Client, ConnectOptions, ListLimits, RequestOptions, ServerFacts, ToolList } from "./client.ts";
 import { listAllTools } from "./list_tools.ts";
+import { failed, readCall, readReply } from "./read_reply.ts";
 import type { FailedReply, Reply } from "./reply.ts";
 
 const DEFAULTS = Object.freeze({
@@ -43,6 +45,7 @@ export async function connectClient(options: ConnectOptions): Promise<Client> {
     onWarning: (kind, excerpt) => options.onWarning?.(kind, excerpt),
     onEnd: (end) => options.onEnd?.(end),
   };
+  let client: PeerClient | undefined;
   const negotiated = await negotiate({
     dialer: options.dialer,
     clock,
@@ -54,55 +57,50 @@ export async function connectClient(options: ConnectOptions): Promise<Client> {
     verdicts: options.verdicts,
     clientInfo: options.clientInfo ?? CLIENT_INFO,
     capabilities: options.capabilities ?? {},
+    onRenewed: (introduction) => client?.renewed(introduction),
   });
-  return new PeerClient(negotiated, clock);
+  client = new PeerClient(negotiated, clock, () => options.onRenewed?.());
+  return client;
 }
 
 class PeerClient implements Client {
-  readonly facts: ServerFacts;
-  readonly #negotiated: Negotiated;
+  #facts: ServerFacts;
+  #negotiated: Negotiated;
   readonly #clock: Clock;
+  readonly #onRenewed: () => void;
+  /** Connections to a server that was exchanged, on which requests were in flight. */
+  readonly #left: Peer[] = [];
 
-  constructor(negotiated: Negotiated, clock: Clock) {
+  constructor(negotiated: Negotiated, clock: Clock, onRenewed: () => void) {
     this.#negotiated = negotiated;
     this.#clock = clock;
-    const { era, serverInfo, capabilities, instructions } = negotiated;
-    this.facts = Object.freeze({
-      era: era.name,
-      protocolVersion: era.protocolVersion,
-      serverInfo,
-      capabilities,
-      instructions,
-    });
+    this.#onRenewed = onRenewed;
+    this.#facts = factsOf(negotiated.era, negotiated);
+  }
+
+  get facts(): ServerFacts {
+    return this.#facts;
   }
 
   get isOpen(): boolean {
     return this.#negotiated.peer.isOpen;
   }
 
+  /** The same connection, and another session. */
+  renewed(introduction: Introduction): void {
+    this.#facts = factsOf(this.#negotiated.era, introduction);
+    this.#onRenewed();
+  }
+
   request(method: string, params: JsonObject | undefined, options: RequestOptions = {}): Promise<Reply> {
-    return this.#send(method, params, options).then((settled) => this.#read(method, settled));
+    return this.#send(method, params, options, (reply) => reply);
   }
 
   callTool(name: string, args: JsonObject | undefined, options: RequestOptions = {}): Promise<Reply> {
     // Many servers refuse a call without the member, none an empty object.
     const given: unknown = args ?? {};
     if (asObject(given) === undefined) return Promise.resolve(failed(notAnObject(given), false, false, 0));
-    return this.#send("tools/call", { name, arguments: given }, options).then((settled) => {
-      const reply = this.#read("tools/call", settled);
-      if (reply.kind !== "done") return reply;
-      const result = readCallResult(reply.result);
-      if (result === undefined) {
-        abortSpills(reply.spills);
-        return failed(
-          new HostError("ERR_PROTOCOL", "Cannot use the answer to tools/call: found no list of content blocks in it"),
-          true,
-          false,
-          reply.resends,
-        );
-      }
-      return result === reply.result ? reply : { ...reply, result };
-    });
+    return this.#send("tools/call", { name, arguments: given }, options, readCall);
   }
 
   listTools(options: RequestOptions & ListLimits = {}): Promise<ToolList> {
@@ -113,56 +111,62 @@ class PeerClient implements Client {
     void this.#negotiated.peer.notify(method, params);
   }
 
-  close(): Promise<void> {
-    return this.#negotiated.peer.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#negotiated.peer, ...this.#left].map((peer) => peer.close()));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  #send(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Settled> {
-    return this.#negotiated.peer.request(method, params, {
+  #send(
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions,
+    finish: (reply: Reply) => Reply,
+    again = false,
+  ): Promise<Reply> {
+    const negotiated = this.#negotiated;
+    const sending = negotiated.peer.request(method, params, {
       signal: options.signal,
       timeoutMs: options.timeoutMs ?? DEFAULTS.timeoutMs,
       maxTotalMs: options.maxTotalMs ?? DEFAULTS.maxTotalMs,
       onProgress: options.onProgress,
       takesSpills: options.takesSpills,
     });
+    return sending.then((settled) => {
+      const reply = finish(readReply(negotiated.era, method, settled));
+      if (again || !isOutdated(negotiated.era, settled)) return reply;
+      return this.#follow(negotiated, options.signal).then(async (error) => {
+        if (error !== undefined) return failed(error, true, true, reply.resends);
+        const next = await this.#send(method, params, options, finish, true);
+        return { ...next, resends: next.resends + reply.resends + 1 };
+      });
+    });
   }
 
-  #read(method: string, settled: Settled): Reply {
-    const { resends = 0 } = settled;
-    if (!settled.ok) return failed(settled.error, settled.sent, settled.refused, resends);
-    const meaning = this.#negotiated.era.read(method, settled.result);
-    if (meaning.kind === "done") {
-      const { bytes, spills } = settled;
-      const reply: Reply = { kind: "done", result: meaning.result, bytes, resends };
-      return spills === undefined ? reply : { ...reply, spills };
-    }
-    abortSpills(settled.spills);
-    switch (meaning.kind) {
-      case "input_required":
-        return {
-          kind: "input_required",
-          inputRequests: meaning.inputRequests,
-          requestState: meaning.requestState,
-          bytes: settled.bytes,
-          resends,
-        };
-      case "task":
-        return { kind: "task", task: meaning.task, bytes: settled.bytes, resends };
-      case "invalid":
-        return failed(meaning.error, true, false, resends);
+  /** The server was exchanged for one that speaks otherwise: goes over to it. Gives what came in between; never rejects. */
+  async #follow(from: Negotiated, signal: AbortSignal | undefined): Promise<FailedReply["error"] | undefined> {
+    if (this.#negotiated !== from) return undefined;
+    try {
+      const next = await untilAborted(from.renegotiate(), "Request", signal);
+      if (this.#negotiated !== from) return undefined;
+      this.#negotiated = next;
+      if (from.peer !== next.peer && from.peer.inFlight > 0) this.#left.push(from.peer);
+      this.renewed(next);
+      return undefined;
+    } catch (error) {
+      return error as FailedReply["error"];
     }
   }
+}
+
+function factsOf({ name, protocolVersion }: Era, introduction: Introduction): ServerFacts {
+  const { serverInfo, capabilities, instructions } = introduction;
+  return Object.freeze({ era: name, protocolVersion, serverInfo, capabilities, instructions });
 }
 
 function notAnObject(args: unknown): HostError {
   const found = Array.isArray(args) ? "an array" : `a ${typeof args}`;
   return new HostError("ERR_INVALID_ARGUMENTS", `Cannot call a tool: its arguments are ${found}, wanted an object`);
-}
-
-function failed(error: FailedReply["error"], sent: boolean, refused: boolean, resends: number): FailedReply {
-  return { kind: "failed", error, sent, refused, resends };
 }

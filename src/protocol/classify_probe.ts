@@ -1,5 +1,6 @@
 import { isHostError, isRemoteError } from "../kernel/errors.ts";
 import type { Settled } from "../jsonrpc/pending.ts";
+import type { Era } from "./era.ts";
 import { asObject, type Introduction, readDiscover } from "./results.ts";
 import { LEGACY_VERSIONS, MODERN_VERSIONS } from "./versions.ts";
 
@@ -58,6 +59,12 @@ export function classifyProbe(settled: Settled, isOpen: boolean): ProbeVerdict {
     default:
       return { kind: "no_evidence", error };
   }
+}
+
+/** True when a modern server refuses the revision that it spoke before: another one stands in its place. */
+export function isOutdated(era: Era, settled: Settled): boolean {
+  return !settled.ok && isRemoteError(settled.error) && settled.error.code === UNSUPPORTED_VERSION &&
+    era.name === "modern";
 }
 
 function isRedirect(status: unknown): boolean {

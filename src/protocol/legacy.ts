@@ -31,7 +31,9 @@ export function createLegacyEra(): LegacyEra {
       get batches() {
         return version === BATCH_VERSION;
       },
-      headers: (): Record<string, string> => (version === "" ? {} : { "mcp-protocol-version": version }),
+      // A handshake may come again, for a session that the server has forgotten.
+      headers: ({ method }): Record<string, string> =>
+        version === "" || method === "initialize" ? {} : { "mcp-protocol-version": version },
     },
     // Nothing is declared, so all that a server may ask is whether we are there.
     answerer: (method) => (method === "ping" ? {} : undefined),

@@ -1,17 +1,19 @@
-import { cancelled, untilAborted } from "../kernel/abort.ts";
-import { atMost, type Clock } from "../kernel/clock.ts";
+import { untilAborted } from "../kernel/abort.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { HostError, isHostError, isRemoteError } from "../kernel/errors.ts";
-import { Peer, type PeerHandlers } from "../jsonrpc/peer.ts";
+import type { Peer, PeerHandlers } from "../jsonrpc/peer.ts";
 import type { Settled } from "../jsonrpc/pending.ts";
 import type { Dialer, TransportEnd } from "../transport/transport.ts";
 import { classifyProbe } from "./classify_probe.ts";
 import type { Era } from "./era.ts";
-import { createLegacyEra, initializeParams, type LegacyEra } from "./legacy.ts";
+import { agree, askToInitialize, type Handshake, mayPush } from "./handshake.ts";
+import { createLegacyEra, type LegacyEra } from "./legacy.ts";
 import type { JsonObject } from "./model.ts";
 import { LateProbe } from "./late_probe.ts";
 import { createModernEra } from "./modern.ts";
-import { asObject, type Introduction, readInitialize } from "./results.ts";
-import { noCommonVersion, startError } from "./start_error.ts";
+import { Opening } from "./opening.ts";
+import type { Introduction } from "./results.ts";
+import { isAbsent, noCommonVersion, startError, type Step } from "./start_error.ts";
 import { type EraName, eraOf, LEGACY_VERSIONS, MODERN_VERSIONS } from "./versions.ts";
 
 /** What an earlier contact found out about a server, and when. */
@@ -43,71 +45,107 @@ export interface NegotiateOptions {
   readonly verdicts?: VerdictCache | undefined;
   readonly clientInfo: JsonObject;
   readonly capabilities: JsonObject;
+  /** The server has forgotten the session and another one is open: what was set up in the first is gone. */
+  readonly onRenewed?: ((introduction: Introduction) => void) | undefined;
 }
 
 /** A connection on which both ends know how they speak. */
 export interface Negotiated extends Introduction {
   readonly era: Era;
   readonly peer: Peer;
+  /**
+   * Finds out anew how the server speaks, for one that was exchanged meanwhile. What is in flight goes on. Rejects as
+   * {@link negotiate} does, and the connection stays what it was then.
+   */
+  renegotiate(): Promise<Negotiated>;
 }
 
 /**
  * Opens a connection and finds out which revision to speak.
  *
  * On a pipe `server/discover` goes first; on silence or any error `initialize` follows on the same pipe, and only a
- * server that exits is started again. Over HTTP a transport is born for one era, so the second attempt is a new one.
- * Credentials, network failures and the like are never evidence of an era: they end the attempt.
+ * server that exits is started again. Over HTTP a transport is born for one era, so the second attempt is a new one, and
+ * where nothing takes the handshake the older transport of the dialer follows. Credentials, network failures and the like are never evidence of an era: they end the attempt.
  *
  * Throws `ERR_START_FAILED`, `ERR_START_TIMEOUT`, `ERR_VERSION`, `ERR_AUTH_REQUIRED`, `ERR_CONNECTION_LOST`,
  * `ERR_CANCELLED`; nothing of the attempt is left then.
  */
 export async function negotiate(options: NegotiateOptions): Promise<Negotiated> {
-  const attempt = new Attempt(options);
-  try {
-    return await attempt.run();
-  } catch (error) {
-    throw await attempt.fail(error);
-  }
+  return await new Attempt(options).start(options.signal);
 }
+
+/** What one era and one introduction make together; the rest of a {@link Negotiated} is the same for all. */
+type Agreed = Omit<Negotiated, "renegotiate">;
 
 class Attempt {
   readonly #options: NegotiateOptions;
-  readonly #startedAt: number;
-  #peer: Peer | undefined;
-  /** The end of the latest connection, as long as nobody else has been given it. */
-  #end: TransportEnd | undefined;
-  #handedOver = false;
+  readonly #opening: Opening;
   /** False when nothing but an outage spoke against the modern era: good enough to go on, not to be remembered. */
   #isEvident = true;
+  /** What has failed so far. */
+  #tried: Step[] = [];
+  /** A second start, under way: one that is asked for meanwhile is the same. */
+  #again: Promise<Negotiated> | undefined;
 
   constructor(options: NegotiateOptions) {
     this.#options = options;
-    this.#startedAt = options.clock.monotonic();
+    this.#opening = new Opening(options);
   }
 
-  async run(): Promise<Negotiated> {
-    const negotiated = await this.#choose();
-    if (!negotiated.peer.isOpen) {
-      throw this.#end?.error ??
-        new HostError("ERR_CONNECTION_LOST", "Connection to the server was lost during the start");
-    }
-    this.#handedOver = true;
+  async start(signal: AbortSignal | undefined): Promise<Negotiated> {
     const { dialer, verdicts, clock } = this.#options;
-    const { name: era, protocolVersion } = negotiated.era;
-    if (this.#isEvident) verdicts?.set(dialer.key, { era, protocolVersion, at: clock.now() });
-    return negotiated;
+    this.#opening.begin(signal);
+    this.#isEvident = true;
+    this.#tried = [];
+    try {
+      const agreed = await this.#choose();
+      const { peer } = agreed;
+      if (!peer.isOpen) {
+        throw this.#opening.end?.error ??
+          new HostError("ERR_CONNECTION_LOST", "Connection to the server was lost during the start");
+      }
+      this.#opening.handOver(peer);
+      const { name: era, protocolVersion } = agreed.era;
+      if (this.#isEvident) verdicts?.set(dialer.key, { era, protocolVersion, at: clock.now() });
+      return { ...agreed, renegotiate: () => this.#renegotiate(agreed.era) };
+    } catch (error) {
+      throw await this.#fail(error);
+    }
   }
 
-  /** Ends what there is and gives the error to fail with. */
-  async fail(error: unknown): Promise<unknown> {
-    const { dialer, startTimeoutMs, clock } = this.#options;
-    // The stop may take seconds too, but those were not waited for the server's sake.
-    const waitedMs = Math.round(clock.monotonic() - this.#startedAt);
-    await this.#peer?.close();
-    return startError(error, { dialer, startTimeoutMs, waitedMs, end: this.#end });
+  #renegotiate(era: Era): Promise<Negotiated> {
+    this.#again ??= this.#startAgain(era).finally(() => this.#again = undefined);
+    return this.#again;
   }
 
-  async #choose(): Promise<Negotiated> {
+  async #startAgain(era: Era): Promise<Negotiated> {
+    const { verdicts, dialer } = this.#options;
+    verdicts?.delete(dialer.key);
+    const goBack = this.#opening.leave(era);
+    try {
+      return await this.start(undefined);
+    } catch (error) {
+      goBack();
+      throw error;
+    }
+  }
+
+  /** Ends what there is, but for what the owner has, and gives the error to fail with. */
+  async #fail(error: unknown): Promise<unknown> {
+    const { startTimeoutMs } = this.#options;
+    const { dialer, waitedMs, end } = this.#opening;
+    await this.#opening.close();
+    return startError(error, {
+      dialer,
+      startTimeoutMs,
+      // The stop may take seconds too, but those were not waited for the server's sake.
+      waitedMs: Math.round(waitedMs),
+      end: this.#opening.end ?? end,
+      tried: this.#tried,
+    });
+  }
+
+  async #choose(): Promise<Agreed> {
     const { pin, verdicts, dialer, clock } = this.#options;
     if (pin !== undefined) {
       const era = eraOf(pin);
@@ -118,28 +156,33 @@ class Attempt {
           `Cannot speak the pinned revision ${JSON.stringify(pin)}: known are ${known}`,
         );
       }
-      return era === "modern" ? await this.#probe(pin, true) : await this.#shakeHands(pin, true);
+      if (era === "legacy") return await this.#shakeHands([pin]);
+      if (dialer.handshakeOnly === true) throw noCommonVersion(LEGACY_VERSIONS, [pin]);
+      return await this.#probe(pin, true);
     }
+    if (dialer.handshakeOnly === true) return await this.#shakeHands(LEGACY_VERSIONS);
     const verdict = verdicts?.get(dialer.key);
     if (verdict?.era === "legacy" && clock.now() - verdict.at < LEGACY_VERDICT_MS) {
       try {
-        return await this.#shakeHands(LEGACY_VERSIONS[0]!, false);
+        return await this.#shakeHands(LEGACY_VERSIONS);
       } catch (error) {
         if (!isRemoteError(error) && !isHostError(error, "ERR_VERSION") && !isHostError(error, "ERR_PROTOCOL")) {
           throw error;
         }
         verdicts?.delete(dialer.key);
+        this.#tried = [];
+        await this.#opening.turnTo(dialer);
       }
     }
     return await this.#probe(MODERN_VERSIONS[0]!, false);
   }
 
   /** Asks `server/discover`, at most twice. */
-  async #probe(version: string, pinned: boolean, again = false): Promise<Negotiated> {
+  async #probe(version: string, pinned: boolean, again = false): Promise<Agreed> {
     const { clientInfo, capabilities, probeTimeoutMs } = this.#options;
     const era = createModernEra(version, clientInfo, capabilities);
-    const peer = await this.#open(era);
-    const remaining = this.#remaining();
+    const peer = await this.#opening.open(era);
+    const remaining = this.#opening.remainingMs();
     let settled: Settled | undefined;
     if (this.#options.dialer.kind === "pipe" && !pinned) {
       const probe = new LateProbe(peer, era, remaining);
@@ -147,15 +190,15 @@ class Attempt {
         settled = await untilAborted(
           probe.within(this.#options.clock, Math.min(probeTimeoutMs, remaining)),
           "Start of a conversation",
-          this.#options.signal,
+          this.#opening.signal,
         );
         // Silence: the handshake follows on the same pipe, and the first good answer decides.
-        if (settled === undefined) return await this.#shakeHands(LEGACY_VERSIONS[0]!, false, probe);
+        if (settled === undefined) return await this.#shakeHands(LEGACY_VERSIONS, probe);
       } finally {
         probe.drop();
       }
     } else {
-      settled = await this.#ask(
+      settled = await this.#opening.ask(
         peer,
         "server/discover",
         undefined,
@@ -180,7 +223,7 @@ class Attempt {
       case "gone":
         // Some servers exit on anything but a handshake. A web transport does not end by one refused request, and one
         // that floods us will do so again.
-        if (pinned || this.#options.dialer.kind === "web" || !this.#hasExited()) throw verdict.error;
+        if (pinned || this.#options.dialer.kind === "web" || !hasExited(this.#opening.end)) throw verdict.error;
         break;
       case "legacy":
         if (pinned) {
@@ -191,148 +234,61 @@ class Attempt {
         }
         this.#isEvident = this.#options.dialer.kind === "pipe" || !isOutage(settled);
     }
-    return await this.#shakeHands(LEGACY_VERSIONS[0]!, false);
+    if (!settled.ok) this.#tried.push({ step: "server/discover", error: settled.error });
+    return await this.#shakeHands(LEGACY_VERSIONS);
   }
 
-  async #shakeHands(version: string, pinned: boolean, probe?: LateProbe): Promise<Negotiated> {
+  async #shakeHands(versions: readonly string[], probe?: LateProbe): Promise<Agreed> {
     const era = createLegacyEra();
-    const peer = await this.#open(era);
-    const params = initializeParams(version, this.#options.clientInfo, this.#options.capabilities);
-    const handshake = this.#ask(peer, "initialize", params, this.#remaining());
-    if (probe === undefined) return await this.#agree(await handshake, peer, era, version, pinned);
-    const first = await Promise.race([handshake, probe.good()]);
-    if ("ok" in first) return await this.#agree(first, peer, era, version, pinned);
-    this.#speak(peer, probe.era);
-    return { era: probe.era, peer, ...first.introduction };
+    const peer = await this.#opening.open(era, (peer) => this.#renew(peer, era, versions));
+    const handshake = this.#handshake(peer, era, versions);
+    const asked = askToInitialize(handshake);
+    const first = probe === undefined ? await asked : await Promise.race([asked, probe.good()]);
+    if (!("ok" in first)) {
+      this.#opening.speak(peer, probe!.era);
+      return { era: probe!.era, peer, ...first.introduction };
+    }
+    const { older } = this.#opening.dialer;
+    if (!first.ok && older !== undefined && isAbsent(first.error)) {
+      return await this.#goOlder(older, versions, first.error);
+    }
+    const introduction = await agree(first, handshake);
+    this.#listen(introduction);
+    return { era, peer, ...introduction };
   }
 
-  /** Reads the answer to `initialize`, and asks once more where the server names other revisions. */
-  async #agree(
-    settled: Settled,
-    peer: Peer,
-    era: LegacyEra,
-    version: string,
-    pinned: boolean,
-    again = false,
-  ): Promise<Negotiated> {
-    if (!settled.ok) {
-      const supported = isRemoteError(settled.error) ? asObject(settled.error.data)?.["supported"] : undefined;
-      if (Array.isArray(supported) && !pinned) {
-        const common = LEGACY_VERSIONS.find((known) => known !== version && supported.includes(known));
-        if (common === undefined || again) throw noCommonVersion(supported.map(String), LEGACY_VERSIONS);
-        const params = initializeParams(common, this.#options.clientInfo, this.#options.capabilities);
-        return await this.#agree(
-          await this.#ask(peer, "initialize", params, this.#remaining()),
-          peer,
-          era,
-          common,
-          pinned,
-          true,
-        );
-      }
-      throw settled.error;
-    }
-    const answer = readInitialize(settled.result);
-    if (answer === undefined) {
-      throw new HostError("ERR_PROTOCOL", "Cannot use the answer to initialize: found no protocolVersion text in it");
-    }
-    const wanted = pinned ? [version] : LEGACY_VERSIONS;
-    if (!wanted.includes(answer.protocolVersion)) throw noCommonVersion([answer.protocolVersion], wanted);
-    era.agree(answer.protocolVersion);
-    // Over HTTP the server must have taken it before the first request follows.
-    await this.#bounded(Promise.resolve(peer.notify("notifications/initialized")));
+  /** Nothing at the address takes the handshake: the server may be one of the older transport (2025-11-25, compatibility). */
+  async #goOlder(older: Dialer, versions: readonly string[], error: HostError): Promise<Agreed> {
+    this.#tried.push({ step: "initialize", error });
+    await this.#opening.turnTo(older);
+    return await this.#shakeHands(versions);
+  }
+
+  #handshake(peer: Peer, era: LegacyEra, versions: readonly string[]): Handshake {
+    const { clientInfo, capabilities } = this.#options;
     return {
-      era,
       peer,
-      capabilities: answer.capabilities,
-      serverInfo: answer.serverInfo,
-      instructions: answer.instructions,
+      era,
+      versions,
+      clientInfo,
+      capabilities,
+      ask: (method, params) => this.#opening.ask(peer, method, params, this.#opening.remainingMs()),
+      bounded: (promise) => this.#opening.bounded(promise),
     };
   }
 
-  /** What a pipe obeys: it outlives the change from one era to the other. */
-  #pipeProfile: Era["profile"] | undefined;
-
-  /** A connection that speaks this era: the pipe that is there, or a fresh one. */
-  async #open(era: Era): Promise<Peer> {
-    const peer = this.#peer;
-    if (peer?.isOpen === true && this.#options.dialer.kind === "pipe") {
-      this.#speak(peer, era);
-      return peer;
-    }
-    await peer?.close();
-    return await this.#dial(era);
+  #listen({ capabilities }: Introduction): void {
+    if (mayPush(capabilities)) this.#opening.listen();
   }
 
-  #speak(peer: Peer, era: Era): void {
-    peer.encoder = era.encoder;
-    peer.answerer = era.answerer;
-    peer.cancelsByClosing = this.#options.dialer.kind === "web" && era.profile.cancelsByClosing;
-    this.#pipeProfile = era.profile;
-  }
-
-  #hasExited(): boolean {
-    return this.#end?.reason === "exit" || this.#end?.reason === "signal";
-  }
-
-  /** Waits within the time of the start and as long as the caller does. */
-  async #bounded<T>(promise: Promise<T>): Promise<T> {
-    const { clock, signal } = this.#options;
-    const boxed = promise.then((value) => ({ value }));
-    const found = await atMost(clock, this.#remaining(), untilAborted(boxed, "Start of a conversation", signal));
-    if (found === undefined) throw new HostError("ERR_TIMEOUT", "Start of a conversation timed out");
-    return found.value;
-  }
-
-  async #dial(era: Era): Promise<Peer> {
-    const { dialer, clock, handlers, signal } = this.#options;
-    const peer: Peer = new Peer(clock, era.encoder, {
-      onNotification: (method, params) => handlers.onNotification(method, params),
-      onWarning: (kind, excerpt) => handlers.onWarning(kind, excerpt),
-      onEnd: (end) => {
-        if (this.#peer !== peer) return;
-        this.#end = end;
-        return this.#handedOver ? handlers.onEnd(end) : undefined;
-      },
-    });
-    this.#end = undefined;
-    this.#peer = peer;
-    this.#speak(peer, era);
-    const current = (): Era["profile"] => this.#pipeProfile ?? era.profile;
-    const profile: Era["profile"] = dialer.kind === "web" ? era.profile : {
-      get sessions() {
-        return current().sessions;
-      },
-      get cancelsByClosing() {
-        return current().cancelsByClosing;
-      },
-      get batches() {
-        return current().batches;
-      },
-      headers: (message) => current().headers(message),
-    };
-    const dialling = dialer.dial(profile, peer, signal);
-    try {
-      peer.attach(await this.#bounded(dialling));
-    } catch (error) {
-      dialling.then((late) => late.close()).catch(() => {/* it has failed by itself: nothing is left of it */});
-      throw error;
-    }
-    return peer;
-  }
-
-  async #ask(peer: Peer, method: string, params: JsonObject | undefined, timeoutMs: number): Promise<Settled> {
-    const { signal } = this.#options;
-    const settled = await peer.request(method, params, { signal, timeoutMs, maxTotalMs: timeoutMs + 1, quiet: true });
-    if (signal?.aborted) throw cancelled("Start of a conversation", signal);
-    return settled;
-  }
-
-  #remaining(): number {
-    const { clock, startTimeoutMs } = this.#options;
-    const remaining = startTimeoutMs - (clock.monotonic() - this.#startedAt);
-    if (remaining <= 0) throw new HostError("ERR_TIMEOUT", "Start of a conversation timed out");
-    return remaining;
+  /** The server has forgotten the session: opens another one over the same transport. */
+  async #renew(peer: Peer, era: LegacyEra, versions: readonly string[]): Promise<void> {
+    this.#opening.begin(undefined);
+    const agreed = era.protocolVersion;
+    const handshake = this.#handshake(peer, era, [agreed, ...versions.filter((version) => version !== agreed)]);
+    const introduction = await agree(await askToInitialize(handshake), handshake);
+    this.#listen(introduction);
+    this.#options.onRenewed?.(introduction);
   }
 }
 
@@ -340,4 +296,8 @@ class Attempt {
 function isOutage(settled: Settled): boolean {
   if (settled.ok || isRemoteError(settled.error)) return false;
   return settled.error.code === "ERR_TIMEOUT" || Number(settled.error.facts["status"]) >= 500;
+}
+
+function hasExited(end: TransportEnd | undefined): boolean {
+  return end?.reason === "exit" || end?.reason === "signal";
 }

@@ -14,7 +14,10 @@ export type {
  * with one profile and keeps it.
  */
 export interface WireProfile {
-  /** Keep the session id that the server hands out and send it from then on (Streamable HTTP, 2025-03-26 to 2025-11-25). */
+  /**
+   * The server keeps something between requests (Streamable HTTP, 2025-03-26 to 2025-11-25): it may hand out a session id,
+   * which is sent from then on, let streams be resumed, and speak on a stream that belongs to no request.
+   */
   readonly sessions: boolean;
   /** Closing a response stream tells the server that its request is cancelled; otherwise a notification does. */
   readonly cancelsByClosing: boolean;
@@ -28,12 +31,16 @@ export interface WireProfile {
 export interface Dialer {
   /** A `pipe` carries both eras over the same frames; a `web` transport is born for one. */
   readonly kind: "pipe" | "web";
-  /** `stdio`, `http` or `memory`, for events. */
+  /** `stdio`, `http`, `sse` or `memory`, for events. */
   readonly name: string;
   /**
    * What an era verdict is remembered under: the endpoint, or the command with its arguments. It may hold whatever the
    * configuration holds there: keep it in memory, or store a hash of it.
    */
   readonly key: string;
+  /** The transport belongs to revisions that begin with a handshake: no other is looked for. */
+  readonly handshakeOnly?: boolean;
+  /** The older transport of the same server, for when nothing at the address takes the handshake. */
+  readonly older?: Dialer;
   dial(profile: WireProfile, handlers: TransportHandlers, signal?: AbortSignal): Promise<Transport>;
 }

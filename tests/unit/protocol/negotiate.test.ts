@@ -389,7 +389,7 @@ describe("pinned revision", () => {
   const refused: [pin: string, script: Script, code: string][] = [
     ["1999-01-01", {}, "ERR_VERSION"],
     ["2025-03-26", { "initialize": initialized("2025-06-18") }, "ERR_VERSION"],
-    ["2025-03-26", { "initialize": failure(-32602, { supported: ["2025-06-18"] }) }, "ERR_START_FAILED"],
+    ["2025-03-26", { "initialize": failure(-32602, { supported: ["2025-06-18"] }) }, "ERR_VERSION"],
     [MODERN, { "server/discover": failure(-32601), "initialize": initialized(NEWEST) }, "ERR_VERSION"],
     [MODERN, { "server/discover": discovered(NEWEST), "initialize": initialized(NEWEST) }, "ERR_VERSION"],
     [MODERN, { "server/discover": exits(1), "initialize": initialized(NEWEST) }, "ERR_START_FAILED"],

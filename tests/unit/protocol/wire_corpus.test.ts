@@ -111,6 +111,7 @@ function replayingWeb(find: (method: string, id: number) => Received | undefined
     url: "http://replay.test/mcp",
     clock,
     fetch: (_url, init) => {
+      if (init?.method === "GET") return Promise.resolve(new Response(null, { status: 405 }));
       const { method, id } = JSON.parse(String(init?.body || "{}")) as { method?: string; id?: number };
       if (method === undefined || id === undefined) return Promise.resolve(new Response(null, { status: 202 }));
       const received = find(method, id);

@@ -373,9 +373,13 @@ describe("message that expects no answer (FR-23)", () => {
     ["200 with an empty JSON body", () => json("")],
     ["204", () => new Response(null, { status: 204 })],
     ["200 with a body that never ends", () => events(event(notification), new Promise<never>(() => {}))],
-    ["401", () => new Response("x", { status: 401 })],
-    ["500", () => new Response("x", { status: 500 })],
   ];
+  test.each([400, 401, 500])("%i is the end of it too, and said", async (status) => {
+    const { transport, told, clock } = await open(() => new Response("x", { status }));
+    await transport.send({ text: "{}", method: "notifications/initialized" });
+    expect([told, clock.timers]).toEqual([[{ on: "warning", kind: "undelivered" }], 0]);
+  });
+
   test.each(rows)("%s is the end of it", async (_claim, response) => {
     const { transport, told, clock } = await open(response);
     let left = false;

@@ -1,0 +1,53 @@
+import { HostError } from "../kernel/errors.ts";
+import type { Settled } from "../jsonrpc/pending.ts";
+import { abortSpills } from "../jsonrpc/spill_sink.ts";
+import type { Era } from "../protocol/era.ts";
+import { readCallResult } from "../protocol/results.ts";
+import type { FailedReply, Reply } from "./reply.ts";
+
+/** What the end of a request means in the era that it was sent in. */
+export function readReply(era: Era, method: string, settled: Settled): Reply {
+  const { resends = 0 } = settled;
+  if (!settled.ok) return failed(settled.error, settled.sent, settled.refused, resends);
+  const meaning = era.read(method, settled.result);
+  if (meaning.kind === "done") {
+    const { bytes, spills } = settled;
+    const reply: Reply = { kind: "done", result: meaning.result, bytes, resends };
+    return spills === undefined ? reply : { ...reply, spills };
+  }
+  abortSpills(settled.spills);
+  switch (meaning.kind) {
+    case "input_required":
+      return {
+        kind: "input_required",
+        inputRequests: meaning.inputRequests,
+        requestState: meaning.requestState,
+        bytes: settled.bytes,
+        resends,
+      };
+    case "task":
+      return { kind: "task", task: meaning.task, bytes: settled.bytes, resends };
+    case "invalid":
+      return failed(meaning.error, true, false, resends);
+  }
+}
+
+/** A reply to `tools/call`, whose result must have the shape of one. */
+export function readCall(reply: Reply): Reply {
+  if (reply.kind !== "done") return reply;
+  const result = readCallResult(reply.result);
+  if (result === undefined) {
+    abortSpills(reply.spills);
+    return failed(
+      new HostError("ERR_PROTOCOL", "Cannot use the answer to tools/call: found no list of content blocks in it"),
+      true,
+      false,
+      reply.resends,
+    );
+  }
+  return result === reply.result ? reply : { ...reply, result };
+}
+
+export function failed(error: FailedReply["error"], sent: boolean, refused: boolean, resends: number): FailedReply {
+  return { kind: "failed", error, sent, refused, resends };
+}
