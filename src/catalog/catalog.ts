@@ -1,7 +1,9 @@
 import { canonicalJson, sha256Text } from "../kernel/canonical.ts";
 import type { Tool } from "../protocol/model.ts";
 import { nameOf, readDefinition } from "./definition.ts";
+import type { Validation } from "./json_schema/compile.ts";
 import { aliasName, aliasTail, isPlainTail, qualifiedName } from "./names.ts";
+import { readSchemas, type SchemaConcern, SchemaValidators } from "./tool_schemas.ts";
 
 /** One tool of one server under both of its spellings. Its members are computed: read them, do not spread it. */
 export interface CatalogEntry {
@@ -14,6 +16,10 @@ export interface CatalogEntry {
   readonly alias: string;
   /** A frozen copy of what the server sent. */
   readonly definition: Tool;
+  /** Holds arguments against the tool's `inputSchema`. */
+  checkArguments(args: unknown): Validation;
+  /** Holds structured content against its `outputSchema`; `undefined` without one, or where it cannot be used. */
+  checkStructured(value: unknown): Validation | undefined;
 }
 
 /** The tools of one server as of its last list. Immutable. */
@@ -42,6 +48,16 @@ export interface CatalogOptions {
   readonly maxDefinitionBytes?: number;
   /** Most tools that are taken; the rest is rejected. Default 1,000. */
   readonly maxTools?: number;
+  /** Most subschemas and characters of patterns in the schemas of all tools; what is past it is rejected. Default 100 a tool. */
+  readonly maxSchemaEffort?: number;
+}
+
+/** A catalog, and what is to be told of the list that it was made from. */
+export interface BuiltCatalog {
+  readonly catalog: Catalog;
+  readonly rejected: readonly RejectedTool[];
+  /** Two a tool at most. */
+  readonly concerns: readonly SchemaConcern[];
 }
 
 /** Most rejections that are named one by one; a last one counts the rest. */
@@ -55,12 +71,16 @@ export async function buildCatalog(
   server: string,
   tools: readonly unknown[],
   options: CatalogOptions = {},
-): Promise<{ readonly catalog: Catalog; readonly rejected: readonly RejectedTool[] }> {
+): Promise<BuiltCatalog> {
   const { maxDefinitionBytes = 64 * 1024, maxTools = 1000 } = options;
+  const { maxSchemaEffort = 100 * maxTools } = options;
   const entries = new Map<string, Entry>();
   const hashed = new Map<string, Entry>();
+  const validators = new SchemaValidators();
   const rejected: RejectedTool[] = [];
+  const concerns: SchemaConcern[] = [];
   let unnamed = 0;
+  let effort = 0;
   const reject = (tool: string, why: string): void => {
     if (rejected.length < MAX_REJECTED) rejected.push({ tool, why });
     else unnamed++;
@@ -76,21 +96,35 @@ export async function buildCatalog(
       continue;
     }
     const { tool } = reading;
-    if (entries.has(tool.name)) reject(tool.name, "a tool of the same name comes before it");
-    else if (isPlainTail(server, tool.name)) entries.set(tool.name, new Entry(server, tool, undefined));
+    if (entries.has(tool.name)) {
+      reject(tool.name, "a tool of the same name comes before it");
+      continue;
+    }
+    if (effort >= maxSchemaEffort) {
+      reject(tool.name, "the schemas of the tools before it take up what a server may have of them");
+      continue;
+    }
+    const schemas = readSchemas(tool);
+    effort += schemas.effort;
+    if (schemas.fault !== undefined) {
+      reject(tool.name, schemas.fault);
+      continue;
+    }
+    if (isPlainTail(server, tool.name)) entries.set(tool.name, new Entry(server, tool, undefined, validators));
     else {
       const tail = await aliasTail(server, tool.name);
-      const entry = new Entry(server, tool, tail);
+      const entry = new Entry(server, tool, tail, validators);
       if (hashed.has(tail)) {
         reject(tool.name, `its alias is that of "${hashed.get(tail)!.name}", which comes before it`);
-      } else {
-        entries.set(tool.name, entry);
-        hashed.set(tail, entry);
+        continue;
       }
+      entries.set(tool.name, entry);
+      hashed.set(tail, entry);
     }
+    concerns.push(...schemas.concerns);
   }
   if (unnamed > 0) rejected.push({ tool: "", why: `${unnamed} more definitions are not used` });
-  return { catalog: new ToolCatalog(server, entries, hashed), rejected };
+  return { catalog: new ToolCatalog(server, entries, hashed), rejected, concerns };
 }
 
 /** Keeps no text of its own that can be put together when it is asked for: a host may hold a hundred thousand of these. */
@@ -98,11 +132,13 @@ class Entry implements CatalogEntry {
   readonly server: string;
   readonly definition: Tool;
   readonly #hashedTail: string | undefined;
+  readonly #validators: SchemaValidators;
 
-  constructor(server: string, definition: Tool, hashedTail: string | undefined) {
+  constructor(server: string, definition: Tool, hashedTail: string | undefined, validators: SchemaValidators) {
     this.server = server;
     this.definition = definition;
     this.#hashedTail = hashedTail;
+    this.#validators = validators;
   }
 
   get hasPlainTail(): boolean {
@@ -119,6 +155,16 @@ class Entry implements CatalogEntry {
 
   get alias(): string {
     return aliasName(this.server, this.#hashedTail ?? this.definition.name);
+  }
+
+  checkArguments(args: unknown): Validation {
+    // A tool whose input schema cannot be used is in no catalog.
+    return this.#validators.of(this.definition.inputSchema)?.validate(args) ?? { valid: true };
+  }
+
+  checkStructured(value: unknown): Validation | undefined {
+    const { outputSchema } = this.definition;
+    return outputSchema === undefined ? undefined : this.#validators.of(outputSchema)?.validate(value);
   }
 }
 

@@ -41,7 +41,10 @@ function shapeFault(tool: JsonObject): string | undefined {
   }
   const schema = tool["inputSchema"];
   if (!isObject(schema)) return "inputSchema is not an object";
-  return schema["type"] === "object" ? undefined : `inputSchema does not have the type "object" at its root`;
+  // Many servers leave the type out; arguments are an object all the same.
+  return schema["type"] === undefined || schema["type"] === "object"
+    ? undefined
+    : `inputSchema does not have the type "object" at its root`;
 }
 
 /** The name in a definition for reports about it, whatever else it holds; empty where there is none. */

@@ -1,9 +1,10 @@
 import { HostError } from "../kernel/errors.ts";
-import type { JsonObject, ToolAnnotations } from "../protocol/model.ts";
+import type { JsonObject, Tool, ToolAnnotations } from "../protocol/model.ts";
 import type { ListedTool } from "./listing.ts";
+import type { LocalTool } from "./local_tool.ts";
 import { type DefinitionScrubber, shownSchema } from "./shown_schema.ts";
 
-/** A tool as MCP clients take it. */
+/** A tool as MCP clients take it, with all that its server says of it: icons, metadata, members that nobody knows here. */
 export interface McpToolDefinition {
   readonly name: string;
   readonly title?: string;
@@ -11,6 +12,7 @@ export interface McpToolDefinition {
   readonly inputSchema: JsonObject;
   readonly outputSchema?: JsonObject;
   readonly annotations?: ToolAnnotations;
+  readonly [key: string]: unknown;
 }
 
 /** An entry of `tools` in OpenAI's Chat Completions API and those modelled on it. */
@@ -86,22 +88,30 @@ export function toolDefinitions<F extends ToolFormat>(
 }
 
 function define(tool: ListedTool, options: ToolDefinitionOptions): McpToolDefinition {
-  const { title, description, inputSchema } = tool.kind === "mcp" ? tool.entry.definition : tool.tool;
-  const extra = tool.kind === "mcp" ? tool.entry.definition : undefined;
+  const given: Partial<Tool> & { readonly inputSchema: JsonObject } = tool.kind === "mcp"
+    ? tool.entry.definition
+    : localMembers(tool.tool);
+  const { name: _, title, description, inputSchema, outputSchema, annotations, ...others } = given;
   const described = options.describe === undefined ? description : options.describe(tool);
   const { scrubber } = options;
-  const text = (given: string): string => scrubber === undefined ? given : scrubber.text(given);
-  const schema = (given: JsonObject): JsonObject => scrubber === undefined ? given : shownSchema(given, scrubber);
+  const text = (found: string): string => scrubber === undefined ? found : scrubber.text(found);
+  const schema = (found: JsonObject): JsonObject => scrubber === undefined ? found : shownSchema(found, scrubber);
   const input = schema(inputSchema);
-  const annotations = scrubber === undefined ? extra?.annotations : scrubber.value(extra?.annotations);
+  const value = <T>(found: T): T => scrubber === undefined ? found : scrubber.value(found);
   return {
+    ...value(others),
     name: tool.alias,
     ...(title === undefined ? {} : { title: text(title) }),
     ...(described === undefined ? {} : { description: text(described) }),
     inputSchema: input["type"] === "object" ? input : { type: "object", ...input },
-    ...(extra?.outputSchema === undefined ? {} : { outputSchema: schema(extra.outputSchema) }),
-    ...(annotations === undefined ? {} : { annotations }),
+    ...(outputSchema === undefined ? {} : { outputSchema: schema(outputSchema) }),
+    ...(annotations === undefined ? {} : { annotations: value(annotations) }),
   };
+}
+
+/** The rest of a local tool is code. */
+function localMembers({ title, description, inputSchema }: LocalTool): Pick<LocalTool, "inputSchema"> {
+  return { ...(title === undefined ? {} : { title }), ...described(description), inputSchema };
 }
 
 function described(description: string | undefined): { description?: string } {

@@ -1,8 +1,10 @@
 /**
  * JSON text with sorted keys and no white space, so that equal values give equal bytes whatever order their keys were
- * written in. Members that are `undefined` are left out. Values must be JSON values: no cycles, no functions.
+ * written in. Members that are `undefined` are left out. Values must be JSON values: no cycles, no functions; big integers
+ * are numbers.
  */
 export function canonicalJson(value: unknown): string {
+  if (typeof value === "bigint") return String(value);
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   const record = value as Record<string, unknown>;

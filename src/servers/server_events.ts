@@ -1,4 +1,6 @@
 import type { Catalog, RejectedTool } from "../catalog/catalog.ts";
+import { qualifiedName } from "../catalog/names.ts";
+import type { SchemaConcern } from "../catalog/tool_schemas.ts";
 import type { ServerFacts } from "../client/client.ts";
 import type { EventInput } from "../events/event.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
@@ -118,6 +120,28 @@ export function rejectedEvents(
   }));
   if (rejected.length > MAX_LISTED) {
     events.push(warningEvent(server, "tools_rejected", rejected.length, undefined, scrubber));
+  }
+  return events;
+}
+
+/** What of the schemas of tools is not checked: one event for each tool, for the first few; a warning for the rest. */
+export function concernEvents(
+  server: string,
+  concerns: readonly SchemaConcern[],
+  scrubber: Scrubber,
+): EventInput[] {
+  const events = concerns.slice(0, MAX_LISTED).map(({ tool, rule, count, detail }): EventInput => ({
+    type: "security.finding",
+    payload: {
+      rule,
+      where: qualifiedName(server, tool),
+      severity: "low",
+      count,
+      preview: scrubbedExcerpt(detail, scrubber, 300),
+    },
+  }));
+  if (concerns.length > MAX_LISTED) {
+    events.push(warningEvent(server, "schemas_not_checked", concerns.length, undefined, scrubber));
   }
   return events;
 }

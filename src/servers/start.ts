@@ -10,7 +10,7 @@ import type { Scrubber } from "../scrub/scrubber.ts";
 import type { TransportEnd } from "../transport/transport.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Dialed } from "./dial.ts";
-import { catalogChangedEvent, readyEvent, rejectedEvents, startingEvent } from "./server_events.ts";
+import { catalogChangedEvent, concernEvents, readyEvent, rejectedEvents, startingEvent } from "./server_events.ts";
 import type { Slots } from "./slots.ts";
 import type { StartStep } from "./start_error.ts";
 
@@ -112,10 +112,16 @@ export async function readCatalog(
   warn: (kind: string, excerpt: string | undefined) => void,
 ): Promise<{ readonly catalog: Catalog; readonly events: readonly EventInput[] }> {
   const { shown, secret } = withoutSecretNames(list.tools, scrubber);
-  const { catalog, rejected } = await buildCatalog(config.name, shown);
+  const { catalog, rejected, concerns } = await buildCatalog(config.name, shown);
   const malformed = list.malformed.map(({ name, why }) => ({ tool: name ?? "", why }));
   if (list.truncated !== undefined) warn("list_truncated", list.truncated);
-  return { catalog, events: rejectedEvents(config.name, [...malformed, ...secret, ...rejected], scrubber) };
+  return {
+    catalog,
+    events: [
+      ...rejectedEvents(config.name, [...malformed, ...secret, ...rejected], scrubber),
+      ...concernEvents(config.name, concerns, scrubber),
+    ],
+  };
 }
 
 /** A name is shown wherever its tool is, and cannot be scrubbed: the server knows the tool by no other. */

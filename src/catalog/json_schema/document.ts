@@ -17,6 +17,11 @@ export interface SchemaFlag {
 /** Why a schema cannot be used, to stand after "the schema". */
 export class Unusable extends Error {}
 
+/** What reading a schema has cost: one for each subschema and each character of a pattern. */
+export interface Effort {
+  spent: number;
+}
+
 export interface DocumentLimits {
   readonly maxDepth: number;
   readonly maxSubschemas: number;
@@ -43,17 +48,19 @@ export class SchemaDocument {
   /** Some schema asks what others have seen of the same value. */
   tracks = false;
   readonly #limits: DocumentLimits;
+  readonly #effort: Effort;
   readonly #resources = new Map<string, Resource>();
   #patternsLength = 0;
 
   /** Throws `Unusable`. */
-  constructor(schema: unknown, limits: DocumentLimits) {
+  constructor(schema: unknown, limits: DocumentLimits, effort: Effort) {
     if (!isObject(schema) && typeof schema !== "boolean") throw new Unusable("is neither an object nor a boolean");
     const name = isObject(schema) ? schema["$schema"] : undefined;
     const dialect = dialectOf(name);
     if (dialect === undefined) throw new Unusable(`is of the dialect ${shown(name)}, wanted 2020-12 or draft-07`);
     this.dialect = dialect;
     this.#limits = limits;
+    this.#effort = effort;
     this.root = this.node(schema, resourceOf(BASE, schema), "", 1);
   }
 
@@ -69,6 +76,7 @@ export class SchemaDocument {
     if (name !== undefined && dialectOf(name) !== this.dialect) {
       throw new Unusable(`is of the dialect ${this.dialect} and holds one of ${shown(name)}`);
     }
+    this.#effort.spent++;
     const inner = this.#identify(schema, resource);
     const node = new SchemaNode(inner, at);
     this.nodes.set(schema, node);
@@ -93,6 +101,7 @@ export class SchemaDocument {
   pattern(text: string, where: string): Pattern | undefined {
     this.#patternsLength += text.length;
     const isShort = text.length <= MAX_PATTERN && this.#patternsLength <= MAX_PATTERNS;
+    if (isShort) this.#effort.spent += text.length;
     const expression = isShort ? compiled(text) : undefined;
     const cost = expression === undefined ? undefined : linearBound(expression);
     if (expression !== undefined && cost !== undefined) return { expression, cost };

@@ -9,8 +9,8 @@ import { OutOfSteps, type Run } from "./run.ts";
 const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = Object.freeze({
   null: (value) => value === null,
   boolean: (value) => typeof value === "boolean",
-  number: (value) => typeof value === "number",
-  integer: Number.isInteger,
+  number: isNumber,
+  integer: (value) => typeof value === "bigint" || Number.isInteger(value),
   string: isText,
   array: isList,
   object: isObject,
@@ -189,8 +189,8 @@ function hasAll(value: object, names: readonly string[], keyword: string, run: R
   return isValid;
 }
 
-function forNumbers(keyword: string, test: (value: number) => boolean, fault: string): Check {
-  return (value, run) => typeof value !== "number" || test(value) || run.fail(keyword, () => fault);
+function forNumbers(keyword: string, test: (value: number | bigint) => boolean, fault: string): Check {
+  return (value, run) => !isNumber(value) || test(value) || run.fail(keyword, () => fault);
 }
 
 function oneOfValues(keyword: string, wanted: readonly unknown[]): Check {
@@ -207,6 +207,11 @@ function oneOfValues(keyword: string, wanted: readonly unknown[]): Check {
       return `is not what was wanted: ${named.join(", ")}${wanted.length > MAX_NAMED ? " or others" : ""}`;
     });
   };
+}
+
+/** Integers that a double cannot hold come as big ones. */
+function isNumber(value: unknown): value is number | bigint {
+  return typeof value === "number" || typeof value === "bigint";
 }
 
 function isStructured(value: unknown): value is object {
@@ -261,7 +266,7 @@ function isTypes(value: unknown): value is string | readonly string[] {
 
 /** What a value is, as messages say it. */
 function kindOf(value: unknown): string {
-  return withArticle(value === null ? "null" : isList(value) ? "array" : typeof value);
+  return withArticle(value === null ? "null" : isList(value) ? "array" : isNumber(value) ? "number" : typeof value);
 }
 
 function withArticle(name: string): string {
@@ -269,8 +274,10 @@ function withArticle(name: string): string {
 }
 
 /** Exact for what the two numbers are as decimal texts, which binary division is not. */
-function isMultiple(value: number, divisor: number): boolean {
-  if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0;
+function isMultiple(value: number | bigint, divisor: number): boolean {
+  if (typeof value === "number" && Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) {
+    return value % divisor === 0;
+  }
   const [digits, exponent] = decimal(value);
   const [divisorDigits, divisorExponent] = decimal(divisor);
   const shift = exponent - divisorExponent;
@@ -279,7 +286,7 @@ function isMultiple(value: number, divisor: number): boolean {
     : digits % (divisorDigits * 10n ** BigInt(-shift)) === 0n;
 }
 
-function decimal(value: number): readonly [digits: bigint, exponent: number] {
+function decimal(value: number | bigint): readonly [digits: bigint, exponent: number] {
   const [mantissa = "0", exponent = "0"] = String(value).split("e");
   const [whole = "0", fraction = ""] = mantissa.split(".");
   return [BigInt(whole + fraction), Number(exponent) - fraction.length];

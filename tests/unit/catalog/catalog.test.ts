@@ -97,8 +97,8 @@ describe("catalog", () => {
       `inputSchema does not have the type "object" at its root`,
     ],
     [
-      "an inherited type",
-      { name: "a", inputSchema: JSON.parse(`{"__proto__":{"type":"object"}}`) },
+      "a schema of an object or nothing",
+      { name: "a", inputSchema: { type: ["object", "null"] } },
       `inputSchema does not have the type "object" at its root`,
     ],
     ["a description that is no text", { ...definition("a"), description: 7 }, "description is not a string"],

@@ -261,6 +261,15 @@ describe("values", () => {
     expect(isValid({ const: null }, null)).toBe(true);
   });
 
+  it("big integers are numbers", () => {
+    const big = 2n ** 60n;
+    expect(faults({ type: "integer", minimum: 1, multipleOf: 4 }, big)).toEqual([]);
+    expect(faults({ type: "string" }, big)).toEqual(["is a number, wanted a string"]);
+    expect(faults({ maximum: 7 }, big)).toEqual(["is too large, wanted at most 7"]);
+    expect(faults({ uniqueItems: true }, [{ id: big }, { id: big + 1n }])).toEqual([]);
+    expect(faults({ uniqueItems: true }, [{ id: big }, { id: big }])).toEqual(["has an item twice"]);
+  });
+
   it("schema is left as it was, also when nobody may change it", () => {
     const schema = Object.freeze({ $id: "x.json", properties: Object.freeze({ a: Object.freeze({ $ref: "#" }) }) });
     const text = JSON.stringify(schema);

@@ -1,0 +1,75 @@
+import type { JsonObject, Tool } from "../protocol/model.ts";
+import { compileSchema, type SchemaValidator } from "./json_schema/compile.ts";
+
+/** Something about a tool's schemas that a person should know; the tool is used all the same. */
+export interface SchemaConcern {
+  readonly tool: string;
+  readonly rule:
+    /** The output schema cannot be used: structured content of this tool is not checked. */
+    | "output_schema_unusable"
+    /** Parts of a schema are not checked: patterns that may not be run, keywords that mean nothing. */
+    | "schema_partly_checked";
+  readonly count: number;
+  /** Which ones, or why; text of the server. */
+  readonly detail: string;
+}
+
+/** What is said of the schemas of one definition. */
+export interface SchemaReading {
+  /** Why the tool cannot be used; absent for one that can. */
+  readonly fault?: string;
+  readonly concerns: readonly SchemaConcern[];
+  /** See {@link compileSchema}. */
+  readonly effort: number;
+}
+
+const MAX_DETAIL = 300;
+
+/** Looks whether the schemas of a definition can be used. What is made of them on the way is not kept. */
+export function readSchemas({ name, inputSchema, outputSchema }: Tool): SchemaReading {
+  const input = compileSchema(inputSchema);
+  if (!input.usable) return { fault: `inputSchema ${input.why}`, concerns: [], effort: input.effort };
+  const output = outputSchema === undefined ? undefined : compileSchema(outputSchema);
+  const concerns: SchemaConcern[] = [];
+  const places = input.flags.map(({ where }) => `inputSchema${where}`);
+  if (output?.usable) places.push(...output.flags.map(({ where }) => `outputSchema${where}`));
+  if (places.length > 0) {
+    const detail = places.join(", ").slice(0, MAX_DETAIL);
+    concerns.push({ tool: name, rule: "schema_partly_checked", count: places.length, detail });
+  }
+  if (output?.usable === false) {
+    const detail = `outputSchema ${output.why}`.slice(0, MAX_DETAIL);
+    concerns.push({ tool: name, rule: "output_schema_unusable", count: 1, detail });
+  }
+  return { concerns, effort: input.effort + (output?.effort ?? 0) };
+}
+
+/** Effort that went into what is kept. A typical schema is ten, a thousandth of this at most. */
+const MAX_KEPT = 20_000;
+
+/** The validators of one server's tools. Each is made when it is first needed; those not used for longest are let go. */
+export class SchemaValidators {
+  readonly #kept = new Map<JsonObject, { readonly validator: SchemaValidator | undefined; readonly effort: number }>();
+  #effort = 0;
+
+  /** `undefined` for a schema that cannot be used. */
+  of(schema: JsonObject): SchemaValidator | undefined {
+    const known = this.#kept.get(schema);
+    if (known !== undefined) {
+      // Last in the order of the map is last to go.
+      this.#kept.delete(schema);
+      this.#kept.set(schema, known);
+      return known.validator;
+    }
+    const compiled = compileSchema(schema);
+    const made = { validator: compiled.usable ? compiled.validator : undefined, effort: 1 + compiled.effort };
+    this.#kept.set(schema, made);
+    this.#effort += made.effort;
+    for (const [oldest, { effort }] of this.#kept) {
+      if (this.#effort <= MAX_KEPT || oldest === schema) break;
+      this.#kept.delete(oldest);
+      this.#effort -= effort;
+    }
+    return made.validator;
+  }
+}
