@@ -54,6 +54,43 @@ describe("the tools that a session shows", () => {
     await host.close();
   });
 
+  it("keep from the wire to the format of MCP whatever a server says of them: icons, annotations, unknown members", async () => {
+    const rich = {
+      name: "rich",
+      title: "Rich",
+      description: "Has it all",
+      icons: [{ src: "https://icons.test/a.png", mimeType: "image/png", sizes: ["48x48", "any"], theme: "dark", x: 1 }],
+      inputSchema: {
+        $schema: "https://json-schema.org/draft/2020-12/schema",
+        type: "object",
+        properties: { a: { $ref: "#/$defs/a", "x-mcp-header": "A" } },
+        $defs: { a: { $anchor: "a", type: "string" } },
+        "x-unknown": [{ b: null }],
+      },
+      outputSchema: { type: "object", unevaluatedProperties: false },
+      annotations: { title: "Hint", readOnlyHint: false, futureHint: { deep: [1, null, true] } },
+      execution: { taskSupport: "optional" },
+      _meta: { "com.example/ui": { resourceUri: "ui://x" }, plain: 0 },
+      futureMember: { deep: [{ a: null }] },
+      zero: 0,
+      empty: null,
+    };
+    const host = await createHost({
+      runtime: echoing([rich, { ...rich, name: "secret", icons: [{ src: `https://icons.test/${SECRET}` }] }]),
+      servers: [{ name: "echo", command: "echo", env: { API_KEY: SECRET } }],
+    });
+    await host.ready();
+    const session = await host.session();
+    const [shown, secret] = session.toolDefinitions({ format: "mcp" });
+    expect(shown).toEqual({ ...rich, name: "mcp__echo__rich" });
+    expect(JSON.stringify(secret)).not.toContain(SECRET);
+    expect(secret).toEqual({ ...rich, name: "mcp__echo__secret", icons: [expect.anything()] });
+    for (const format of ["openai", "anthropic", "ai-sdk"] as const) {
+      expect(JSON.stringify(session.toolDefinitions({ format }))).not.toMatch(/icons|_meta|futureMember/);
+    }
+    await host.close();
+  });
+
   it("leave out a tool in whose name a secret turns up later, and its fingerprint stays on what the server sent", async () => {
     const host = await createHost({
       runtime: echoing([definition, { name: `leak_${SECRET}`, inputSchema: { type: "object" } }]),
