@@ -6,7 +6,6 @@ import { memoryLog } from "./events/memory_store.ts";
 import { correlatingMembers } from "./events/vocabulary.ts";
 import type { HostOptions } from "./host_options.ts";
 import { Host, openOptions } from "./host_owner.ts";
-import { largeFrames } from "./jsonrpc/large_frames.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { HostError } from "./kernel/errors.ts";
 import { randomIds } from "./kernel/ids.ts";
@@ -23,6 +22,7 @@ import { exponentialBackoff } from "./servers/restart_policy.ts";
 import { credentialsOf, type UrlCredentials } from "./servers/url_credentials.ts";
 import { Slots } from "./servers/slots.ts";
 import { memoryVerdicts } from "./servers/verdicts.ts";
+import { largeFrames } from "./transport/large_frames.ts";
 import { memoryArtifacts } from "./store/memory_artifacts.ts";
 import { memoryKeyValue } from "./store/memory_kv.ts";
 

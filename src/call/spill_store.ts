@@ -11,13 +11,16 @@ export interface SpillStoreOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** What is written at a time, in UTF-16 units. */
+/** Bytes that are written at a time. */
 const BLOCK = 128 << 10;
-/** What of a text stays in memory, in UTF-16 units. */
+/** Bytes of a text that stay in memory. */
 const HEAD = 64 << 10;
 const TAIL = 16 << 10;
+/** Most bytes of one character. */
+const MAX_CHARACTER = 4;
 /** Most of a text that is read on when it cannot be kept: its end and its size are worth that much. */
 const MAX_UNKEPT_BYTES = 64 << 20;
+const EMPTY: Uint8Array = new Uint8Array(0);
 
 /** Keeps long strings as artifacts, scrubbed while they arrive. */
 export function spillStore(options: SpillStoreOptions): SpillSink {
@@ -29,11 +32,12 @@ class SpillStoreWriter implements SpillWriter {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   readonly #encoder = new TextEncoder();
   readonly #scrub: TextScrub;
-  #head = "";
-  #tail = "";
+  #head: Uint8Array = EMPTY;
+  #tail: Uint8Array = EMPTY;
   #bytes = 0;
-  /** Scrubbed, not written yet. */
-  #block = "";
+  /** Scrubbed, not written yet. Each block is the store's once it has been handed over. */
+  #block: Uint8Array = EMPTY;
+  #length = 0;
   /** Writes so far, in order; never rejects. */
   #writing: Promise<void>;
   #artifact: ArtifactWriter | undefined;
@@ -54,44 +58,58 @@ class SpillStoreWriter implements SpillWriter {
       this.#options.onError(error);
       throw error;
     }
-    return this.#add(clean);
+    if (this.#add(clean)) return this.#pace();
   }
 
   async close(signal?: AbortSignal): Promise<SpilledText> {
-    const last = this.#scrub.push(this.#decoder.decode()) + this.#scrub.end();
-    // What it ends with is looked at below.
-    void Promise.resolve(this.#add(last, true)).catch(() => {/* also kept in `#tooLarge` */});
-    const kept = this.#writing.then(() => this.#commit());
+    this.#add(this.#scrub.push(this.#decoder.decode()) + this.#scrub.end());
+    this.#flush();
     // A store that stays silent must not lose the answer of a call that was made.
-    const stored = await untilAborted(kept, "Keeping an artifact", signal).catch((error: unknown) => {
+    const stored = await untilAborted(this.#commit(), "Keeping an artifact", signal).catch((error: unknown) => {
       this.#options.onError(error);
       void this.abort();
       return undefined;
     });
-    const text = { head: wholeEnd(this.#head), tail: wholeStart(this.#tail), bytes: this.#bytes };
+    const text = { head: textOf(this.#head), tail: textOf(this.#tail), bytes: this.#bytes };
     return stored === undefined ? text : { ...text, stored };
   }
 
   async abort(): Promise<void> {
-    this.#block = "";
+    this.#block = EMPTY;
     await this.#writing;
     await this.#artifact?.abort();
     this.#artifact = undefined;
   }
 
-  #add(clean: string, isLast = false): void | Promise<void> {
-    if (this.#head.length < HEAD) this.#head += clean.slice(0, HEAD - this.#head.length);
-    this.#block += clean;
-    if (this.#block.length < BLOCK && !isLast) return;
-    const block = this.#block;
-    this.#block = "";
-    this.#tail = block.length >= TAIL ? block.slice(-TAIL) : (this.#tail + block).slice(-TAIL);
-    const encoded = this.#encoder.encode(block);
-    this.#bytes += encoded.length;
-    this.#writing = this.#writing.then(() => this.#write(encoded));
-    return this.#writing.then(() => {
-      if (this.#tooLarge !== undefined) throw this.#tooLarge;
-    });
+  /** True when something was written: whoever feeds this has to wait for it. */
+  #add(clean: string): boolean {
+    let isWritten = false;
+    // Never joined to a longer text first: a runtime copies and looks at each character of such a text once more.
+    for (let rest = clean; rest !== "";) {
+      if (this.#block.length === 0) this.#block = new Uint8Array(BLOCK);
+      const { read, written } = this.#encoder.encodeInto(rest, this.#block.subarray(this.#length));
+      this.#length += written;
+      rest = read === rest.length ? "" : rest.slice(read);
+      if (this.#length <= BLOCK - MAX_CHARACTER) continue;
+      this.#flush();
+      isWritten = true;
+    }
+    return isWritten;
+  }
+
+  async #pace(): Promise<void> {
+    await this.#writing;
+    if (this.#tooLarge !== undefined) throw this.#tooLarge;
+  }
+
+  #flush(): void {
+    const block = this.#block.subarray(0, this.#length);
+    this.#block = EMPTY;
+    this.#length = 0;
+    this.#bytes += block.length;
+    if (this.#head.length < HEAD) this.#head = joined(this.#head, block.subarray(0, HEAD - this.#head.length));
+    this.#tail = block.length >= TAIL ? block.slice(-TAIL) : joined(this.#tail, block).slice(-TAIL);
+    this.#writing = this.#writing.then(() => this.#write(block));
   }
 
   async #open(): Promise<void> {
@@ -119,7 +137,7 @@ class SpillStoreWriter implements SpillWriter {
   }
 
   async #commit(): Promise<SpilledText["stored"]> {
-    if (this.#tooLarge !== undefined) throw this.#tooLarge;
+    await this.#pace();
     const artifact = this.#artifact;
     this.#artifact = undefined;
     return await artifact?.commit();
@@ -137,14 +155,17 @@ function tooLong(bytes: number): HostError {
   );
 }
 
-/** The text without half a character at its end. */
-function wholeEnd(text: string): string {
-  const last = text.charCodeAt(text.length - 1);
-  return last >= 0xd800 && last < 0xdc00 ? text.slice(0, -1) : text;
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const whole = new Uint8Array(first.length + second.length);
+  whole.set(first);
+  whole.set(second, first.length);
+  return whole;
 }
 
-/** The text without half a character at its beginning. */
-function wholeStart(text: string): string {
-  const first = text.charCodeAt(0);
-  return first >= 0xdc00 && first < 0xe000 ? text.slice(1) : text;
+/** The text of a part of UTF-8, without what is left of a character at either end. */
+function textOf(utf8: Uint8Array): string {
+  let from = 0;
+  while (from < MAX_CHARACTER && (utf8[from]! & 0xc0) === 0x80) from++;
+  // Bytes that a streaming decoder waits behind for more are left out.
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(utf8.subarray(from), { stream: true });
 }

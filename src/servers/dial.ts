@@ -4,7 +4,8 @@ import { unsupported } from "../kernel/errors.ts";
 import type { ChildProcess, FetchFunction, Runtime, SpawnFunction } from "../kernel/runtime.ts";
 import type { SecretRegistry } from "../kernel/secrets.ts";
 import { httpDialer } from "../transport/http.ts";
-import { type LargeFrames, stdioDialer } from "../transport/stdio.ts";
+import type { LargeFrames } from "../transport/frames.ts";
+import { stdioDialer } from "../transport/stdio.ts";
 import type { Dialer } from "../transport/transport.ts";
 import type { ServerConfig } from "./config.ts";
 import type { HttpTransportConfig, StdioTransportConfig } from "./config_transport.ts";
@@ -130,6 +131,7 @@ function dialHttp(config: ServerConfig, transport: HttpTransportConfig, context:
       : headers,
     ...(tokens === undefined ? {} : { tokens }),
     contentLengthIsDecoded: runtime.contentLengthIsDecoded,
+    frames: context.frames,
     clock,
   });
 }

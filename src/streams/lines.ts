@@ -4,15 +4,6 @@ export interface LineHandlers {
   onLine(text: string, bytes: number): void | Promise<void>;
   /** A line has passed the limit. Called once; the splitter takes nothing more. */
   onTooLong(bytes: number): void;
-  /** Takes a line that has passed the limit in the place of `onTooLong`, from its beginning, as bytes while they arrive. */
-  onLong?(): LongLine;
-}
-
-/** Takes one line that is too long to be held. What it is given may be reused once what it returned has settled. */
-export interface LongLine {
-  push(part: Uint8Array): void | Promise<void>;
-  /** The line has ended; a CR before its end was pushed. */
-  end(): void | Promise<void>;
 }
 
 const LF = 10;
@@ -32,75 +23,40 @@ export class LineSplitter {
   #held: Uint8Array = EMPTY;
   #heldBytes = 0;
   #failed = false;
-  /** The line under way, once it is too long to be held. */
-  #long: LongLine | undefined;
 
   constructor(maxBytes: number, handlers: LineHandlers) {
     this.#maxBytes = maxBytes;
     this.#handlers = handlers;
   }
 
-  /**
-   * Takes the next bytes; they may be reused once what is returned has settled. Where long lines are taken, nothing may be
-   * pushed before that.
-   */
+  /** Takes the next bytes; they may be reused by the caller afterwards. */
   push(chunk: Uint8Array): void | Promise<void> {
     if (this.#failed) return;
-    if (this.#long !== undefined) return this.#goOn(this.#long, chunk);
     const last = chunk.lastIndexOf(LF);
     if (last < 0) return this.#hold(chunk);
-    if (this.#handlers.onLong !== undefined && this.#heldBytes + last > this.#maxBytes) return this.#pushFirst(chunk);
     let block = last === chunk.length - 1 ? chunk : chunk.subarray(0, last + 1);
     if (this.#heldBytes > 0) block = this.#join(block);
     const pause = this.#deliver(block);
-    // A rest that is too long by itself goes to its taker, who may ask for a pause too.
-    return last < chunk.length - 1 ? merge(pause, this.#hold(chunk.subarray(last + 1))) : pause;
+    if (last < chunk.length - 1) this.#hold(chunk.subarray(last + 1));
+    return pause;
   }
 
   /** The source has ended: what is held is the last line. */
   end(): void | Promise<void> {
-    if (this.#failed) return;
-    if (this.#long !== undefined) return this.#endLong(this.#long);
-    if (this.#heldBytes > 0) return this.#deliver(this.#join(EMPTY));
+    if (this.#failed || this.#heldBytes === 0) return;
+    return this.#deliver(this.#join(EMPTY));
   }
 
-  /** Takes as many lines of a chunk as can be held; where the first cannot, it goes to its taker. */
-  #pushFirst(chunk: Uint8Array): void | Promise<void> {
-    const end = chunk.lastIndexOf(LF, this.#maxBytes + 1 - this.#heldBytes);
-    if (end < 0) {
-      this.#long = this.#handlers.onLong!();
-      const pause = this.#heldBytes > 0 ? this.#long.push(this.#join(EMPTY)) : undefined;
-      return pause === undefined ? this.push(chunk) : pause.then(() => this.push(chunk));
-    }
-    const block = chunk.subarray(0, end + 1);
-    const pause = this.#deliver(this.#heldBytes > 0 ? this.#join(block) : block);
-    return merge(pause, this.push(chunk.subarray(end + 1)));
+  /** The beginning of the line under way, which is no concern of this splitter any more. */
+  takeHeld(): Uint8Array {
+    return this.#join(EMPTY);
   }
 
-  #goOn(long: LongLine, chunk: Uint8Array): void | Promise<void> {
-    const end = chunk.indexOf(LF);
-    if (end < 0) return long.push(chunk);
-    const pause = merge(long.push(chunk.subarray(0, end)), this.#endLong(long));
-    const rest = chunk.subarray(end + 1);
-    // Lines are delivered in their order: those behind a long one wait until it has been.
-    return pause === undefined ? this.push(rest) : pause.then(() => this.push(rest));
-  }
-
-  #endLong(long: LongLine): void | Promise<void> {
-    this.#long = undefined;
-    return long.end();
-  }
-
-  #hold(part: Uint8Array): void | Promise<void> {
+  #hold(part: Uint8Array): void {
     if (this.#failed) return;
     const bytes = this.#heldBytes + part.length;
     // A CR at the very end may belong to the line end and is not counted until it is known.
-    if (bytes > this.#maxBytes + 1) {
-      if (this.#handlers.onLong === undefined) return this.#fail(bytes);
-      this.#long = this.#handlers.onLong();
-      const pause = this.#heldBytes > 0 ? this.#long.push(this.#join(EMPTY)) : undefined;
-      return merge(pause, this.#long.push(part));
-    }
+    if (bytes > this.#maxBytes + 1) return this.#fail(bytes);
     if (bytes > this.#held.length) {
       const larger = new Uint8Array(Math.max(bytes, Math.min(2 * this.#held.length, this.#maxBytes + 1)));
       larger.set(this.#held.subarray(0, this.#heldBytes));
@@ -153,7 +109,7 @@ export class LineSplitter {
       let to = block.indexOf(LF, from);
       if (to < 0) to = block.length;
       const end = to > from && block[to - 1] === CR ? to - 1 : to;
-      if (end - from > this.#maxBytes && this.#handlers.onLong === undefined) {
+      if (end - from > this.#maxBytes) {
         this.#fail(end - from);
         return pause;
       }

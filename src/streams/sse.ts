@@ -80,6 +80,23 @@ export class SseParser {
     return pause;
   }
 
+  /**
+   * If the line under way is data: what of the event's data is held, which is no concern of this parser any more. In its
+   * place stands `mark`; the line goes on behind it. `isCut`: the last bytes were the beginning of a character, which are
+   * not in `data`.
+   */
+  takeData(mark: string): { readonly data: string; readonly isCut: boolean } | undefined {
+    const line = this.#line.take();
+    const isData = line.startsWith("data:");
+    this.#line.push(isData ? `data:${mark}` : line);
+    if (!isData) return undefined;
+    const before = this.#data.isEmpty ? "" : `${this.#data.take()}\n`;
+    return {
+      data: before + line.slice(line.charCodeAt(5) === 32 ? 6 : 5),
+      isCut: this.#decoder.decode() !== "",
+    };
+  }
+
   #hold(part: string): void {
     const length = this.#line.length + part.length;
     if (length > this.#maxLength + MAX_FIELD_LENGTH) return this.#fail(length);

@@ -1,6 +1,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
 import { DEFAULT_PARSE_LIMITS, type ParseLimits } from "../jsonrpc/bounded_parse.ts";
+import type { LargeFrames } from "./frames.ts";
 import {
   batchId,
   classify,
@@ -8,6 +9,7 @@ import {
   isUnread,
   type MalformedReason,
   ownId,
+  type ParsedMessage,
   readMessage,
   type RequestId,
 } from "../jsonrpc/message.ts";
@@ -25,6 +27,8 @@ export interface AnswerOptions {
   readonly clock: Clock;
   /** See `Runtime.contentLengthIsDecoded`. */
   readonly lengthIsDecoded: boolean;
+  /** How messages over 1 MiB are read. Absent: they are held whole, and refused over 8 MiB. */
+  readonly frames?: LargeFrames | undefined;
   /** Opens again the stream that carried an answer, in its own time. Absent where streams are not resumed. */
   readonly reopen?: (place: StreamPlace, attempt: Attempt) => Promise<Response>;
 }
@@ -91,12 +95,16 @@ export class AnswerReader {
   }
 
   async #readJson(asked: Asked, response: Response): Promise<void> {
-    const text = await readBody(response, this.#limits.maxLength, this.#options.lengthIsDecoded);
-    if (text.trim() === "") {
+    const { frames, lengthIsDecoded } = this.#options;
+    const body = frames === undefined
+      ? { text: await readBody(response, this.#limits.maxLength, lengthIsDecoded) }
+      : await frames.body(response, lengthIsDecoded);
+    if (!("text" in body)) this.#deliverParsed(body.message, body.bytes, asked.id, true);
+    else if (body.text.trim() !== "") this.#deliver(body.text, asked.id, true);
+    else {
       const action = `read the answer to ${asked.method}`;
       return this.#lose(asked, wrongResponse(action, response, "a message, but its body is empty", ""));
     }
-    this.#deliver(text, asked.id, true);
     if (!this.#options.requests.isWaiting(asked.id)) return;
     const found = "found a message that is not its response";
     this.#lose(asked, new HostError("ERR_PROTOCOL", `Cannot use the answer to ${asked.method}: ${found}`));
@@ -138,9 +146,11 @@ export class AnswerReader {
     id: number | undefined,
     onOther?: (event: string, data: string) => void,
   ): Promise<void> {
-    const { requests, clock } = this.#options;
+    const { requests, clock, frames } = this.#options;
     await readEventStream(response, this.#limits.maxLength, {
       onData: (data) => this.#deliver(data, id, false),
+      frames,
+      onFrame: (message, bytes) => this.#deliverParsed(message, bytes, id, false),
       ...(onOther === undefined ? {} : { onOther }),
       place,
       clock,
@@ -151,9 +161,12 @@ export class AnswerReader {
 
   /** `id`: the request whose stream it is, if it is one's; `isWhole`: the text is all that the response holds. */
   #deliver(text: string, id: number | undefined, isWhole: boolean): void {
-    const message = readMessage(text, this.#limits);
+    this.#deliverParsed(readMessage(text, this.#limits), text.length, id, isWhole);
+  }
+
+  #deliverParsed(message: ParsedMessage, bytes: number, id: number | undefined, isWhole: boolean): void {
     if (message.kind === "malformed") return this.#deliverMalformed(message.reason, message.id, id, isWhole);
-    if (message.kind !== "batch") return this.#deliverMessage(message, text.length, id);
+    if (message.kind !== "batch") return this.#deliverMessage(message, bytes, id);
     const { members } = message;
     if (!this.#options.profile.batches || members.length > MAX_BATCH_MEMBERS) {
       return this.#deliverMalformed("batch", batchId(members), id, isWhole);
@@ -161,7 +174,7 @@ export class AnswerReader {
     for (const member of members) {
       const each = classify(member);
       if (each.kind === "malformed") this.#deliverMalformed(each.reason, each.id, id, false);
-      else this.#deliverMessage(each, text.length, id);
+      else this.#deliverMessage(each, bytes, id);
     }
   }
 

@@ -18,13 +18,14 @@ export function mediaType(response: Response): string {
  */
 export async function readBody(response: Response, maxBytes: number, lengthIsDecoded: boolean): Promise<string> {
   if (response.body === null) return "";
-  if (lengthIsDecoded) {
-    const length = response.headers.get("content-length");
-    if (length !== null && Number(length) <= maxBytes && response.headers.get("content-encoding") === null) {
-      return await response.text();
-    }
-  }
+  if (lengthIsDecoded && hasLength(response, maxBytes)) return await response.text();
   return await toText(response.body, maxBytes);
+}
+
+/** True where the headers promise that the body has at most `maxBytes`. */
+export function hasLength({ headers }: Response, maxBytes: number): boolean {
+  const length = headers.get("content-length");
+  return length !== null && Number(length) <= maxBytes && headers.get("content-encoding") === null;
 }
 
 /** Reads the beginning of a body that is only wanted for an error, and lets go of the rest. Never rejects. */

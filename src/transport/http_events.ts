@@ -1,11 +1,17 @@
 import type { Clock, Timer } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
+import type { LargeFrames } from "./frames.ts";
+import type { ParsedMessage } from "../jsonrpc/message.ts";
 import { SseParser } from "../streams/sse.ts";
 import type { StreamPlace } from "./resume.ts";
 
 export interface EventStreamOptions {
   /** The data of one event of the name `message`; empty ones are not delivered. */
   onData(data: string): void;
+  /** How data is read that is too long to be held. */
+  readonly frames?: LargeFrames | undefined;
+  /** The message of one event whose data was too long to be held. */
+  onFrame(message: ParsedMessage, bytes: number): void;
   /** An event of another name. */
   onOther?(event: string, data: string): void;
   /** Keeps where the stream stands; events that it has seen before are not delivered. */
@@ -27,12 +33,14 @@ export async function readEventStream(
   options: EventStreamOptions,
 ): Promise<void> {
   if (response.body === null) return;
-  const { place } = options;
+  const { place, frames } = options;
   let tooLarge: HostError | undefined;
   place.begin();
   const parser = new SseParser(maxLength, {
-    onEvent: ({ event, data, lastEventId }) => {
-      if (!place.take(lastEventId) || data === "") return;
+    onEvent: (whole) => {
+      const { event, data, lastEventId } = whole;
+      const isNew = place.take(lastEventId);
+      if (source?.take(whole, isNew && event === "message") || !isNew || data === "") return;
       if (event === "message") options.onData(data);
       else options.onOther?.(event, data);
     },
@@ -47,13 +55,14 @@ export async function readEventStream(
       );
     },
   });
+  const source = frames?.events(parser, options.onFrame);
   const reader = response.body.getReader();
   let linger: Timer | undefined;
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
-      await parser.push(value);
+      await (source ?? parser).push(value);
       if (tooLarge !== undefined) {
         options.controller.abort();
         throw tooLarge;
@@ -63,6 +72,8 @@ export async function readEventStream(
       }
     }
   } finally {
+    // An event that was not complete is none.
+    source?.abort();
     linger?.cancel();
   }
 }

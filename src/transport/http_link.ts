@@ -1,4 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
+import type { LargeFrames } from "./frames.ts";
 import { causeCode, isHostError } from "../kernel/errors.ts";
 import { AnswerReader } from "./http_answer.ts";
 import { broken, lost, NOT_SENT } from "./http_faults.ts";
@@ -11,6 +12,8 @@ import type { LostRequest, Outgoing, Transport, TransportEnd, TransportHandlers,
 export interface LinkOptions extends SenderOptions {
   /** See `Runtime.contentLengthIsDecoded`; default false. */
   readonly contentLengthIsDecoded?: boolean;
+  /** How messages over 1 MiB are read. Default: they are held whole, and refused over 8 MiB. */
+  readonly frames?: LargeFrames | undefined;
   readonly clock: Clock;
 }
 
@@ -40,6 +43,7 @@ export abstract class HttpLink implements Transport {
       requests: this.requests,
       clock: options.clock,
       lengthIsDecoded: options.contentLengthIsDecoded === true,
+      frames: options.frames,
       reopen: (place, attempt) => this.reopen(place, attempt),
     });
   }

@@ -1,17 +1,14 @@
 import { HostError } from "../kernel/errors.ts";
-import type { LargeFrames } from "../jsonrpc/frames.ts";
 import { batchId, classify, type ParsedMessage, readMessage } from "../jsonrpc/message.ts";
 import { DEFAULT_PARSE_LIMITS, type ParseLimits } from "../jsonrpc/bounded_parse.ts";
-import { LineSplitter, type LongLine } from "../streams/lines.ts";
-import { PipeFrame } from "./pipe_frame.ts";
+import { LineSplitter } from "../streams/lines.ts";
+import type { FrameLineHandlers, LargeFrames, LineSource } from "./frames.ts";
 import type { TransportEnd, TransportHandlers, WireProfile } from "./transport.ts";
 
 /** Lines in a row that are no message before the connection is given up. */
 const MAX_NOISE_LINES = 100;
 /** Members of one batch, in the one revision that has them. */
 export const MAX_BATCH_MEMBERS = 100;
-/** Most of one line, also of one that is skipped; what is no JSON may not even be as long as a frame. */
-const MAX_LINE_BYTES = 4 * 1024 ** 3;
 /** Far more than is shown: whoever shows it scrubs first and cuts then. */
 const MAX_EXCERPT = 16 << 10;
 
@@ -24,9 +21,7 @@ export class PipeReader {
   readonly #handlers: TransportHandlers;
   readonly #limits: ParseLimits;
   readonly #onFatal: (end: TransportEnd) => void;
-  readonly #lines: LineSplitter;
-  /** The long line under way. */
-  #frame: PipeFrame | undefined;
+  readonly #lines: LineSource;
   #noise = 0;
   #done = false;
 
@@ -41,11 +36,12 @@ export class PipeReader {
     this.#handlers = handlers;
     this.#onFatal = onFatal;
     this.#limits = limits;
-    this.#lines = new LineSplitter(frames?.maxWholeBytes ?? limits.maxLength, {
+    const handlersOfLines: FrameLineHandlers = {
       onLine: (text, bytes) => this.#onParsed(readMessage(text, limits), bytes, text),
-      onTooLong: (bytes) => this.#onTooLong(bytes, limits.maxLength),
-      ...(frames === undefined ? undefined : { onLong: () => this.#openFrame(frames) }),
-    });
+      onTooLong: (bytes) => this.#onTooLong(bytes),
+      onFrame: (message, bytes, beginning) => this.#onParsed(message, bytes, beginning),
+    };
+    this.#lines = frames?.lines(handlersOfLines) ?? new LineSplitter(limits.maxLength, handlersOfLines);
   }
 
   /** Takes the next bytes. A promise asks for a pause; with `frames`, nothing may be pushed before it has settled. */
@@ -57,27 +53,11 @@ export class PipeReader {
   end(): void {
     if (!this.#done) void this.#lines.end();
     this.#done = true;
-    this.#frame?.abort();
+    this.#lines.abort?.();
   }
 
-  #openFrame(frames: LargeFrames): LongLine {
-    let most = MAX_LINE_BYTES;
-    const frame: PipeFrame = new PipeFrame(frames.open(), (message) => {
-      if (isNoise(message)) most = this.#limits.maxLength;
-      return this.#onParsed(message, frame.bytes, frame.excerpt);
-    });
-    this.#frame = frame;
-    return {
-      push: (part) => {
-        const pause = frame.push(part);
-        if (frame.bytes > most) this.#onTooLong(frame.bytes, most);
-        return pause;
-      },
-      end: () => frame.end(),
-    };
-  }
-
-  #onTooLong(bytes: number, maxBytes: number): void {
+  #onTooLong(bytes: number): void {
+    const maxBytes = this.#limits.maxLength;
     const text = `a line of ${bytes} bytes and counting, at most ${maxBytes} allowed`;
     this.#fatal({
       reason: "frame_too_large",
@@ -93,7 +73,7 @@ export class PipeReader {
       case "batch":
         return this.#onBatch(message.members, bytes);
       case "malformed":
-        if (isNoise(message)) return this.#onNoise(text);
+        if (message.reason === "not_json" || message.reason === "not_rpc") return this.#onNoise(text);
         return this.#handlers.onMalformed(message.reason, message.id, undefined);
       default:
         this.#noise = 0;
@@ -130,11 +110,6 @@ export class PipeReader {
   #fatal(end: TransportEnd): void {
     if (this.#done) return;
     this.#done = true;
-    this.#frame?.abort();
     this.#onFatal(end);
   }
-}
-
-function isNoise(message: ParsedMessage): boolean {
-  return message.kind === "malformed" && (message.reason === "not_json" || message.reason === "not_rpc");
 }

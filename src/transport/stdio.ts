@@ -2,14 +2,12 @@ import type { Clock, Timer } from "../kernel/clock.ts";
 import { causeCode, HostError } from "../kernel/errors.ts";
 import type { ChildProcess, ExitStatus, SpawnFunction, SpawnPlan } from "../kernel/runtime.ts";
 import { cancelled } from "../kernel/abort.ts";
-import type { LargeFrames } from "../jsonrpc/frames.ts";
+import type { LargeFrames } from "./frames.ts";
 import { ByteRing } from "./byte_ring.ts";
 import { PipeReader } from "./pipe_reader.ts";
 import { PipeWriter } from "./pipe_writer.ts";
 import { stopTree } from "./stop_tree.ts";
 import type { Dialer, Outgoing, Transport, TransportEnd, TransportHandlers, WireProfile } from "./transport.ts";
-
-export type { LargeFrames } from "../jsonrpc/frames.ts";
 
 /** What to start and how to stop it. */
 export interface StdioDialerOptions {

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_PARSE_LIMITS } from "../../../src/jsonrpc/bounded_parse.ts";
-import type { FrameParser } from "../../../src/jsonrpc/frames.ts";
-import { largeFrames } from "../../../src/jsonrpc/large_frames.ts";
+import { SpillParser } from "../../../src/jsonrpc/spill.ts";
 import type { SpillSink } from "../../../src/jsonrpc/spill_sink.ts";
+import { readSpilled } from "../../../src/jsonrpc/spilled_message.ts";
+import { largeFrames } from "../../../src/transport/large_frames.ts";
 import { PipeReader } from "../../../src/transport/pipe_reader.ts";
 import type { TransportEnd } from "../../../src/transport/transport.ts";
 import { listener, profile, type Told } from "./scripted_fetch.ts";
@@ -37,7 +38,7 @@ function openPipe(delays = false): Pipe {
       };
     },
   };
-  const frames = { ...largeFrames({ sink }), maxWholeBytes: WHOLE };
+  const frames = largeFrames({ sink, maxWholeBytes: WHOLE });
   const limits = { ...DEFAULT_PARSE_LIMITS, maxLength: 200_000 };
   const onFatal = (end: TransportEnd): void => void fatal.push(end);
   return { pipe: new PipeReader(profile(), handlers, onFatal, limits, frames), told, fatal, spilled };
@@ -123,7 +124,7 @@ describe("long lines", () => {
     await feed(pipe, `${"] ".repeat(2000)}\n`);
     expect(told).toMatchObject([{ on: "warning", kind: "noise" }]);
     expect(fatal).toEqual([]);
-    await feed(pipe, "] ".repeat(101_000));
+    await feed(pipe, "] ".repeat(5 << 20));
     expect(fatal).toMatchObject([{ reason: "frame_too_large", error: { code: "ERR_FRAME_TOO_LARGE" } }]);
   });
 
@@ -160,9 +161,9 @@ test("parser of a frame gives the message, its long strings only with an answer"
     },
   };
   const read = async (value: unknown): Promise<unknown> => {
-    const parser: FrameParser = largeFrames({ sink }).open();
+    const parser = new SpillParser({ sink });
     await parser.push(encode(JSON.stringify(value)));
-    return await parser.end();
+    return readSpilled(await parser.end());
   };
   const long = "x".repeat(100_000);
   expect(await read({ jsonrpc: "2.0", id: 1, result: { long } })).toMatchObject({

@@ -1,0 +1,91 @@
+import type { ParsedMessage } from "../jsonrpc/message.ts";
+import { newNonce } from "../jsonrpc/marked.ts";
+import type { SpillParser } from "../jsonrpc/spill.ts";
+import { wholeCharacters } from "../jsonrpc/spill_text.ts";
+import type { SseEvent, SseParser } from "../streams/sse.ts";
+import type { EventSource } from "./frames.ts";
+import { LargeFrame } from "./large_frame.ts";
+
+const NOTHING = new Uint8Array(0);
+const LF = 10;
+const CR = 13;
+
+/**
+ * Stands before the parser of a stream of events. Of a line of data that is too long to be held the parser gets a mark;
+ * its bytes go to a parser of their own.
+ */
+export class LargeEvents implements EventSource {
+  readonly #maxHeld: number;
+  readonly #open: () => SpillParser;
+  readonly #parser: SseParser;
+  readonly #onFrame: (message: ParsedMessage, bytes: number) => void;
+  readonly #mark: string = newNonce();
+  /** Of the line under way. */
+  #bytes = 0;
+  /** The data of the event under way, once it is too long to be held. */
+  #frame: LargeFrame | undefined;
+  /** The line under way is that data. */
+  #isData = false;
+  #telling: void | Promise<void> = undefined;
+
+  constructor(
+    maxHeld: number,
+    open: () => SpillParser,
+    parser: SseParser,
+    onFrame: (message: ParsedMessage, bytes: number) => void,
+  ) {
+    this.#maxHeld = maxHeld;
+    this.#open = open;
+    this.#parser = parser;
+    this.#onFrame = onFrame;
+  }
+
+  push(chunk: Uint8Array): void | Promise<void> {
+    if (this.#isData) return this.#goOn(chunk);
+    const pause = merge(this.#parser.push(chunk), this.#telling);
+    this.#telling = undefined;
+    const end = Math.max(chunk.lastIndexOf(LF), chunk.lastIndexOf(CR)) + 1;
+    this.#bytes = end === 0 ? this.#bytes + chunk.length : chunk.length - end;
+    // Once an event has a line of its own parser, further long ones are held and refused where they pass the limit.
+    if (this.#bytes <= this.#maxHeld || this.#frame !== undefined) return pause;
+    const taken = this.#parser.takeData(this.#mark);
+    if (taken === undefined) return pause;
+    this.#isData = true;
+    this.#frame = new LargeFrame(this.#open(), this.#onFrame);
+    const cut = taken.isCut ? chunk.subarray(wholeCharacters(chunk)) : NOTHING;
+    return merge(merge(pause, this.#frame.push(new TextEncoder().encode(taken.data))), this.#frame.push(cut));
+  }
+
+  take({ data }: SseEvent, isWanted: boolean): boolean {
+    const frame = this.#frame;
+    if (frame === undefined || !data.startsWith(this.#mark)) return false;
+    this.#frame = undefined;
+    if (!isWanted) frame.abort();
+    else {
+      const more = new TextEncoder().encode(data.slice(this.#mark.length));
+      this.#telling = merge(frame.push(more), frame.end());
+    }
+    return true;
+  }
+
+  abort(): void {
+    this.#frame?.abort();
+  }
+
+  #goOn(chunk: Uint8Array): void | Promise<void> {
+    let end = chunk.indexOf(LF);
+    const cr = (end < 0 ? chunk : chunk.subarray(0, end)).indexOf(CR);
+    if (cr >= 0) end = cr;
+    const pause = this.#frame!.push(end < 0 ? chunk : chunk.subarray(0, end));
+    if (end < 0) return pause;
+    this.#isData = false;
+    this.#bytes = 0;
+    const rest = chunk.subarray(end);
+    return pause === undefined ? this.push(rest) : pause.then(() => this.push(rest));
+  }
+}
+
+function merge(a: void | Promise<void>, b: void | Promise<void>): void | Promise<void> {
+  if (a === undefined || b === undefined) return a ?? b;
+  return Promise.all([a, b]).then(() => undefined);
+}
