@@ -70,3 +70,59 @@ export interface CallToolResult {
   readonly isError?: boolean;
   readonly [key: string]: unknown;
 }
+
+/** Something that a server has to read, as `resources/list` gives it. */
+export interface Resource {
+  /** Sent back exactly as it came. */
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  /** Bytes, as the server says. */
+  readonly size?: number;
+  readonly [key: string]: unknown;
+}
+
+/** A family of resources, as `resources/templates/list` gives it. */
+export interface ResourceTemplate {
+  /** RFC 6570. */
+  readonly uriTemplate: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly [key: string]: unknown;
+}
+
+/** One part of what `resources/read` gives: text, or bytes in base64. */
+export type ResourceContents =
+  & { readonly uri: string; readonly mimeType?: string; readonly [key: string]: unknown }
+  & ({ readonly text: string; readonly blob?: never } | { readonly blob: string; readonly text?: never });
+
+/** A text to be filled in, as `prompts/list` gives it. */
+export interface Prompt {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly arguments?: readonly PromptArgument[];
+  readonly [key: string]: unknown;
+}
+
+/** One blank of a prompt. Its value is a text. */
+export interface PromptArgument {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly required?: boolean;
+  readonly [key: string]: unknown;
+}
+
+/** One message of a prompt that was filled in. */
+export interface PromptMessage {
+  readonly role: "user" | "assistant";
+  readonly content: ContentBlock;
+}
+
+/** How grave a log message of a server is (RFC 5424), least first. */
+export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";

@@ -9,6 +9,9 @@ export const LEGACY_VERSIONS: readonly string[] = Object.freeze([
 /** Revisions in which every request carries its own metadata, most wanted first. */
 export const MODERN_VERSIONS: readonly string[] = Object.freeze(["2026-07-28"]);
 
+/** The revision before which there was none. */
+export const FIRST_VERSION = "2024-11-05";
+
 /** The one revision whose messages may be arrays. */
 export const BATCH_VERSION = "2025-03-26";
 

@@ -34,7 +34,7 @@ export const importTable: readonly Row[] = [
   row("transport", "jsonrpc streams auth(types) kernel"),
   row("protocol", "jsonrpc transport(types) kernel", "valibot"),
   row("client/mod", "client protocol jsonrpc transport kernel"),
-  row("client", "protocol jsonrpc transport(types) kernel", "valibot"),
+  row("client", "protocol jsonrpc transport(types) kernel", "valibot url-template"),
   row("catalog/zod", "catalog protocol/model kernel", "zod"),
   row("catalog/json_schema", "catalog protocol/model kernel", "@cfworker/json-schema"),
   row("catalog", "protocol/model kernel", "valibot"),
