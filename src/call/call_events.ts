@@ -1,5 +1,6 @@
 import type { EventCursor, EventInput } from "../events/event.ts";
 import type { FailureOutcome, Fault, KnownEventInput, ToolFailureReason } from "../events/payloads.ts";
+import type { Finding } from "./outcome.ts";
 import type { Output } from "./output.ts";
 
 /** What all events of one call have in common. Its turn is added where they are appended. */
@@ -60,6 +61,14 @@ export function toolNotFound(name: string, suggestions: readonly string[]): Even
 export function artifactStored(call: CallFacts, artifact: NonNullable<Output["artifact"]>): EventInput {
   const { sha256, bytes, mediaType } = artifact;
   return known({ type: "artifact.stored", payload: { sha256, bytes, mediaType, from: call.toolCallId } });
+}
+
+/** Something in the result of a call; beside the event that closes it. */
+export function securityFinding(call: CallFacts, { rule, where, severity, count, preview }: Finding): EventInput {
+  return known({
+    type: "security.finding",
+    payload: { rule, where: `${where} of ${call.tool}`, severity, count, preview },
+  });
 }
 
 /** `args` is a preview that was scrubbed before it was cut. */

@@ -17,6 +17,7 @@ import { callLocal } from "./local_call.ts";
 import type { Outcome } from "./outcome.ts";
 import { Repeats } from "./repeats.ts";
 import { resolveCall, type Route } from "./resolved.ts";
+import { argumentsFault } from "./schema_checks.ts";
 import { callServer } from "./server_call.ts";
 import { type WaitingCall, WaitingCalls } from "./waiting_calls.ts";
 
@@ -107,10 +108,7 @@ export class Executor {
   async #begin(name: string, read: ReadArguments, toolCallId: string, options: CallOptions): Promise<Outcome> {
     return await this.#run({ name, toolCallId, args: read.ok ? read.args : {}, options }, async (call) => {
       if (read.ok) return await this.#decide(call, name, 1);
-      return await this.#fail(call, "invalid_arguments", {
-        code: "ERR_INVALID_ARGUMENTS",
-        message: `Cannot use the arguments of ${call.tool}: ${read.why}`,
-      });
+      return await this.#unusable(call, read.why);
     });
   }
 
@@ -139,10 +137,12 @@ export class Executor {
   }
 
   async #decide(call: Call, name: string, decisions: number): Promise<Outcome> {
-    const { view, output } = this.#options;
+    const { view, output, scrubber } = this.#options;
     const resolved = await resolveCall(call, name, view, this.#options);
     if ("outcome" in resolved) return resolved.outcome;
     const { route } = resolved;
+    const why = route.kind === "mcp" ? argumentsFault(route.entry, call.args, scrubber) : undefined;
+    if (why !== undefined) return await this.#unusable(call, why);
     if (call.options.onAsk === "return" && this.#waiting.isFull) {
       return await this.#fail(call, "too_many_asks", {
         code: "ERR_DENIED",
@@ -245,6 +245,11 @@ export class Executor {
       false,
       () => call.failed("denied", reason, told),
     );
+  }
+
+  #unusable(call: Call, why: string): Promise<Outcome> {
+    const message = `Cannot use the arguments of ${call.tool}: ${why}`;
+    return this.#fail(call, "invalid_arguments", { code: "ERR_INVALID_ARGUMENTS", message });
   }
 
   /** Ends a call of which nothing was sent. */

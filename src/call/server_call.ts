@@ -12,6 +12,7 @@ import {
   callCompleted,
   callFailed,
   callStarted,
+  securityFinding,
   toolCancelled,
   toolCompleted,
   toolFailed,
@@ -21,6 +22,7 @@ import { type Failure, readFailure } from "./failure.ts";
 import type { Outcome } from "./outcome.ts";
 import { readOutput } from "./output.ts";
 import { ProgressRelay } from "./progress_relay.ts";
+import { structuredFinding, withFinding } from "./schema_checks.ts";
 
 /** A resolved tool of a server, and the arguments as events show them. */
 export interface ServerRoute {
@@ -90,7 +92,7 @@ export async function callServer(
         if (reply.sent) resends++;
         continue;
       }
-      const round = { server: server.name, durationMs: Math.round(clock.monotonic() - sentAt), resends };
+      const round = { server: server.name, entry, durationMs: Math.round(clock.monotonic() - sentAt), resends };
       return await finish(call, reply, lease, round, context);
     } finally {
       lease.release();
@@ -100,6 +102,7 @@ export async function callServer(
 
 interface Round {
   readonly server: string;
+  readonly entry: CatalogEntry;
   readonly durationMs: number;
   readonly resends: number;
 }
@@ -188,9 +191,11 @@ async function complete(
   const resends = round.resends + reply.resends;
   const answered = callCompleted(call, server, durationMs, reply.bytes, resends);
   try {
+    const found = structuredFinding(round.entry, reply.result, reply.spills);
     const reading = readOutput(reply.result, context.output, call.signal, reply.spills);
-    const output = reading instanceof Promise ? await reading : reading;
-    const events = [answered, toolCompleted(call, output, durationMs)];
+    const output = withFinding(reading instanceof Promise ? await reading : reading, found, context.scrubber);
+    const findings = output.findings.map((each) => securityFinding(call, each));
+    const events = [answered, ...findings, toolCompleted(call, output, durationMs)];
     const kept = output.artifacts ?? (output.artifact === undefined ? [] : [output.artifact]);
     events.unshift(...kept.map((artifact) => artifactStored(call, artifact)));
     return await call.end(events, true, () => call.completed(output));

@@ -8,6 +8,7 @@ import type { Seen } from "./seen.ts";
 
 /** Most alternatives that a message says something about. */
 const MAX_TOLD = 3;
+const MAX_REASON = 300;
 
 export function reference(place: Place): Check | undefined {
   const found = place.reference("$ref");
@@ -128,6 +129,7 @@ function acceptAll(nodes: readonly SchemaNode[], value: unknown, run: Run<Resour
 
 function told(faults: readonly SchemaError[]): string {
   if (faults.length === 0) return "";
-  const reasons = faults.slice(0, MAX_TOLD).map(({ instancePath, message }) => `${instancePath} ${message}`.trim());
-  return `: ${reasons.join("; ")}${faults.length > MAX_TOLD ? "; and others" : ""}`;
+  const reasons = faults.map(({ instancePath, message }) => `${instancePath} ${message}`.trim());
+  const short = reasons.filter((reason) => reason.length <= MAX_REASON).slice(0, MAX_TOLD);
+  return `: ${[...short, ...(short.length < faults.length ? ["and others"] : [])].join("; ")}`;
 }

@@ -25,6 +25,8 @@ const ARTICLES: Readonly<Record<string, string>> = Object.freeze({
 
 /** Most values of an `enum` that a message names. */
 const MAX_NAMED = 8;
+/** Longest text of a schema that a message repeats. */
+const MAX_SHOWN = 80;
 
 export function type(place: Place): Check | undefined {
   const named = place.read("type", isTypes);
@@ -103,7 +105,7 @@ export function pattern(place: Place): Check | undefined {
   if (wanted === undefined) return undefined;
   return (value, run) =>
     !isText(value) || run.matches(wanted, value) ||
-    run.fail("pattern", () => `does not match ${JSON.stringify(text)}`);
+    run.fail("pattern", () => `does not match ${shown(text)}`);
 }
 
 export function minItems(place: Place): Check | undefined {
@@ -183,7 +185,7 @@ function hasAll(value: object, names: readonly string[], keyword: string, run: R
   let isValid = true;
   for (const name of names) {
     if (Object.hasOwn(value, name)) continue;
-    isValid = run.fail(keyword, () => `lacks ${JSON.stringify(name)}`);
+    isValid = run.fail(keyword, () => `lacks ${shown(name)}`);
     if (!run.goesOn) break;
   }
   return isValid;
@@ -203,7 +205,7 @@ function oneOfValues(keyword: string, wanted: readonly unknown[]): Check {
   return (value, run) => {
     const isWanted = isStructured(value) ? texts.size > 0 && texts.has(textOf(value, run)) : simple.has(value);
     return isWanted || run.fail(keyword, () => {
-      const named = wanted.slice(0, MAX_NAMED).map((each) => isStructured(each) ? kindOf(each) : JSON.stringify(each));
+      const named = wanted.slice(0, MAX_NAMED).map((each) => isStructured(each) ? kindOf(each) : shown(each));
       return `is not what was wanted: ${named.join(", ")}${wanted.length > MAX_NAMED ? " or others" : ""}`;
     });
   };
@@ -262,6 +264,12 @@ function lengthOf(text: string, enough: number, run: Run): number {
 function isTypes(value: unknown): value is string | readonly string[] {
   const names = isText(value) ? [value] : value;
   return isTextList(names) && names.length > 0 && names.every((name) => Object.hasOwn(TYPES, name));
+}
+
+/** Something that stands in the schema: whole or not at all. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > MAX_SHOWN ? '"..."' : text;
 }
 
 /** What a value is, as messages say it. */

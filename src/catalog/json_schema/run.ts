@@ -21,8 +21,8 @@ interface Scope<R> {
 /** A step of an expression engine is a small one. */
 const PATTERN_STEPS = 16;
 const MAX_ERRORS = 10;
+const MAX_NAME = 80;
 const MAX_PATH = 200;
-const MAX_MESSAGE = 300;
 
 /**
  * Levels of schemas applied inside one another: values of 64 levels with several schemas for each. It keeps the stack
@@ -69,14 +69,7 @@ export class Run<R extends object = object> {
 
   /** Notes a fault at the current place; always false. */
   fail(keyword: string, message: () => string): false {
-    if (this.goesOn) {
-      const instancePath = this.#path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`);
-      this.#errors!.push({
-        instancePath: cut(instancePath.join(""), MAX_PATH),
-        keyword,
-        message: cut(message(), MAX_MESSAGE),
-      });
-    }
+    if (this.goesOn) this.#errors!.push({ instancePath: pointerTo(this.#path), keyword, message: message() });
     return false;
   }
 
@@ -122,6 +115,13 @@ export class Run<R extends object = object> {
   }
 }
 
-function cut(text: string, maxLength: number): string {
-  return text.length <= maxLength ? text : `${text.slice(0, maxLength - 3)}...`;
+/** Names are shown whole or not at all: half of one might be half a secret, which nobody would know for one. */
+function pointerTo(path: readonly (string | number)[]): string {
+  let pointer = "";
+  for (const key of path) {
+    const name = String(key).replaceAll("~", "~0").replaceAll("/", "~1");
+    if (pointer.length + name.length > MAX_PATH) return `${pointer}/...`;
+    pointer += `/${name.length > MAX_NAME ? "..." : name}`;
+  }
+  return pointer;
 }

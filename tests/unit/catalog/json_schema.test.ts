@@ -63,16 +63,25 @@ describe("faults", () => {
     expect(faults({ oneOf: [{ minimum: 1 }, { minimum: 2 }] }, 3)).toEqual(["fits 2 alternatives, wanted one"]);
   });
 
-  it("faults are ten at most, and their texts short", () => {
-    const found = faults(
-      { items: { type: "string" }, properties: { ["k".repeat(5000)]: false }, required: ["n".repeat(5000)] },
-      Array.from({ length: 50 }, () => 1),
-    );
+  it("faults are ten at most, and their texts short, with names that are whole", () => {
+    const found = faults({ items: { type: "string" } }, Array.from({ length: 50 }, () => 1));
     expect(found).toHaveLength(10);
-    const long = faults({ properties: { ["k".repeat(5000)]: false }, required: ["n".repeat(5000)] }, {
-      ["k".repeat(5000)]: 1,
-    });
-    for (const fault of long) expect(fault.length).toBeLessThan(520);
+    const long = "k".repeat(5000);
+    const schema = {
+      properties: { [long]: false, a: { const: long }, b: { pattern: `^${long}`.slice(0, 900) } },
+      required: [`x${long}`],
+    };
+    expect(faults(schema, { [long]: 1, a: 1, b: "" })).toEqual([
+      'lacks "..."',
+      "/... is not allowed here",
+      '/a is not what was wanted: "..."',
+      '/b does not match "..."',
+    ]);
+    let nested: object = { type: "string" };
+    for (let at = 0; at < 12; at++) {
+      nested = { anyOf: [nested, { properties: { ["n".repeat(60)]: nested } }, { type: "null" }] };
+    }
+    for (const fault of faults(nested, 1)) expect(fault.length).toBeLessThan(1200);
   });
 });
 

@@ -45,7 +45,7 @@ describe("the tools that a session shows", () => {
       expect(shown).not.toContain(SECRET);
       expect(shown).toContain("D [redacted:env.API_KEY#1]");
     }
-    expect((await session.tool("mcp__echo__good", { a: "x" })).output).toBe('{"a":"x"}');
+    expect((await session.tool("mcp__echo__good", { b: "x" })).output).toBe('{"b":"x"}');
     const unknown = await session.tool(`mcp.echo.leak_${SECRET}`);
     expect(unknown.error).toMatchObject({ code: "ERR_TOOL_NOT_FOUND" });
     const rejected = (await host.readEvents()).filter(({ type }) => type === "mcp.tool.rejected");
