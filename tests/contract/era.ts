@@ -56,13 +56,16 @@ export function eraContract(makeEra: () => Era, facts: EraFacts): ContractCase[]
       assertEquals([era.name, era.protocolVersion], [facts.name, facts.protocolVersion]);
       assertEquals([sessions, cancelsByClosing, batches], [facts.sessions, facts.cancelsByClosing, facts.batches]);
     }),
-    on("writes a request as one line, with the id as its progress token and the metadata of the revision", (era) => {
-      for (const [at, method] of METHODS.entries()) {
-        const id = at + 1;
-        const _meta = { ...facts.meta, progressToken: id };
-        assertEquals(sent(era, id, method, undefined), { jsonrpc: "2.0", id, method, params: { _meta } });
-      }
-    }),
+    on(
+      "writes a request as one line, with the id as its progress token and the metadata of the revision (C-META-01, C-META-02, C-VER-01, C-PROG-01)",
+      (era) => {
+        for (const [at, method] of METHODS.entries()) {
+          const id = at + 1;
+          const _meta = { ...facts.meta, progressToken: id };
+          assertEquals(sent(era, id, method, undefined), { jsonrpc: "2.0", id, method, params: { _meta } });
+        }
+      },
+    ),
     on("keeps the parameters intact, those that nobody knows too", (era) => {
       const params = {
         name: "a",
@@ -104,22 +107,28 @@ export function eraContract(makeEra: () => Era, facts: EraFacts): ContractCase[]
       assertEquals([requestId, reason], [1, "a\nb"]);
       assertEquals(JSON.parse(era.encoder.notification("n", undefined)), { jsonrpc: "2.0", method: "n" });
     }),
-    on("names headers in lower case, with values that are legal, whatever a tool is called", (era) => {
-      const headersOf = (name: unknown): Record<string, string> => {
-        const params = { name };
-        return era.profile.headers({ text: "", method: "tools/call", id: 1, params });
-      };
-      assertEquals(headersOf("漢"), facts.headers);
-      for (
-        const name of ["a", "", " a ", "a\r\nx-evil: 1", "=?base64?x?=", "é", "\0", "😀".repeat(1000), 5, undefined]
-      ) {
-        for (const [header, value] of Object.entries(headersOf(name))) {
-          assert(/^[a-z-]+$/.test(header) && /^[\x20-\x7e]*$/.test(value), `found ${header}: ${JSON.stringify(value)}`);
+    on(
+      "names headers in lower case, with values that are legal, whatever a tool is called (C-HTTP-04, C-HTTP-07)",
+      (era) => {
+        const headersOf = (name: unknown): Record<string, string> => {
+          const params = { name };
+          return era.profile.headers({ text: "", method: "tools/call", id: 1, params });
+        };
+        assertEquals(headersOf("漢"), facts.headers);
+        for (
+          const name of ["a", "", " a ", "a\r\nx-evil: 1", "=?base64?x?=", "é", "\0", "😀".repeat(1000), 5, undefined]
+        ) {
+          for (const [header, value] of Object.entries(headersOf(name))) {
+            assert(
+              /^[a-z-]+$/.test(header) && /^[\x20-\x7e]*$/.test(value),
+              `found ${header}: ${JSON.stringify(value)}`,
+            );
+          }
         }
-      }
-      assert(typeof era.profile.headers({ text: "", method: "" }) === "object", "no headers for an answer of ours");
-    }),
-    on("answers only what the revision lets a server ask", (era) => {
+        assert(typeof era.profile.headers({ text: "", method: "" }) === "object", "no headers for an answer of ours");
+      },
+    ),
+    on("answers only what the revision lets a server ask (C-LIFE-10)", (era) => {
       assertEquals(era.answerer !== undefined, facts.answers !== undefined, "an answerer is there");
       for (const method of facts.answers ?? []) assertEquals(era.answerer?.(method, undefined), {});
       for (
@@ -128,7 +137,7 @@ export function eraContract(makeEra: () => Era, facts: EraFacts): ContractCase[]
         assertEquals(era.answerer?.(method, {}), undefined, `an answer to ${method}`);
       }
     }),
-    on("reads an ordinary result as done, as it came, unknown members and all", (era) => {
+    on("reads an ordinary result as done, as it came, unknown members and all (C-VER-09)", (era) => {
       for (const method of METHODS) {
         for (const result of [{}, { content: [], odd: { x: 1 } }]) done(era, method, result);
       }
@@ -139,13 +148,13 @@ export function eraContract(makeEra: () => Era, facts: EraFacts): ContractCase[]
         invalid(era, "tools/call", result, "ERR_PROTOCOL");
       }
     }),
-    on("reads a result type by its revision", (era) => {
+    on("reads a result type by its revision (C-RES-01)", (era) => {
       const odd = ["", "COMPLETE", "task", "input_required", 5, null, {}];
       if (!facts.inputRounds) return odd.forEach((resultType) => done(era, "tools/list", { resultType }));
       done(era, "tools/list", { resultType: "complete", tools: [] });
       for (const resultType of odd) invalid(era, "tools/list", { resultType }, "ERR_PROTOCOL");
     }),
-    on("reads a request for input where there may be one", (era) => {
+    on("reads a request for input where there may be one (C-MRTR-09)", (era) => {
       if (!facts.inputRounds) return done(era, "tools/call", { resultType: "input_required", requestState: "s" });
       const inputRequests = { a: { method: "elicitation/create", params: {} } };
       const ask = (members: JsonObject): unknown =>
@@ -169,7 +178,7 @@ export function eraContract(makeEra: () => Era, facts: EraFacts): ContractCase[]
       invalid(era, "tools/call", { resultType, requestState: "s".repeat((64 << 10) + 1) }, "ERR_TOO_LARGE");
       invalid(era, "server/discover", { resultType, requestState: "s" }, "ERR_PROTOCOL");
     }),
-    on("reads a task only where we have said that we take them", (era) => {
+    on("reads a task only where we have said that we take them (C-RES-02)", (era) => {
       const task = { resultType: "task", taskId: "t", status: "working" };
       if (!facts.inputRounds) return done(era, "tools/call", task);
       if (!facts.tasks) return invalid(era, "tools/call", task, "ERR_PROTOCOL");

@@ -96,7 +96,7 @@ describe("a call that is allowed", () => {
     });
   });
 
-  it("a tool's own failure is a completed call", async () => {
+  it("a tool's own failure is a completed call (C-TOOL-04)", async () => {
     const scene = await callScene();
     const { outcome, call } = await sent(scene);
     call.answer(done({ ...text("no such file"), isError: true }));
@@ -252,7 +252,7 @@ describe("a call that gets no usable answer", () => {
     ]);
   });
 
-  it("FR-14 what was sent is never sent again", async () => {
+  it("FR-14 what was sent is never sent again (C-SHTTP-19)", async () => {
     const scene = await callScene();
     const { outcome } = await sent(scene);
     void scene.connect.last.end();
@@ -401,7 +401,7 @@ describe("a caller that gives up", () => {
 });
 
 describe("the gate", () => {
-  it("a denied call is not sent, and says so", async () => {
+  it("a denied call is not sent, and says so (C-TOOL-01)", async () => {
     const scene = await callScene({
       permission: { rules: [{ tool: "mcp.echo.*", decision: "deny", name: "no echo" }] },
     });

@@ -112,7 +112,7 @@ describe("catalog", () => {
     expect(names(catalog.entries())).toEqual(["good"]);
   });
 
-  it("takes members that are null as absent, and keeps those it does not know", async () => {
+  it("takes members that are null as absent, and keeps those it does not know (C-SCHEMA-07)", async () => {
     const { catalog, rejected } = await buildCatalog("fs", [
       {
         ...definition("a"),

@@ -86,7 +86,7 @@ describe("faults", () => {
 });
 
 describe("dialects", () => {
-  it("schema without a dialect is 2020-12, and draft-07 is read where it is named", () => {
+  it("schema without a dialect is 2020-12, and draft-07 is read where it is named (C-SCHEMA-01)", () => {
     const tuple = { prefixItems: [{ type: "string" }] };
     expect(isValid(tuple, [1])).toBe(false);
     expect(isValid({ $schema: DRAFT_07, ...tuple }, [1])).toBe(true);
@@ -97,7 +97,7 @@ describe("dialects", () => {
   });
 
   it.each(["http://json-schema.org/draft-04/schema#", "https://json-schema.org/draft/2019-09/schema", "draft-07"])(
-    "dialect %s is refused by its name",
+    "dialect %s is refused by its name (C-SCHEMA-02)",
     (dialect) => {
       expect(whyNot({ $schema: dialect })).toBe(
         `is of the dialect ${JSON.stringify(dialect)}, wanted 2020-12 or draft-07`,
@@ -162,11 +162,14 @@ describe("references", () => {
     "http://[",
     "#/required/length",
     "#/__proto__",
-  ])("FR-50 A-34 reference to %s makes the schema unusable and fetches nothing", (target) => {
-    expect(whyNot({ properties: { a: { $ref: target } }, required: [] })).toBe(
-      `refers to ${JSON.stringify(target)}, which is not in it`,
-    );
-  });
+  ])(
+    "FR-50 A-34 reference to %s makes the schema unusable and fetches nothing (C-SCHEMA-03, C-SCHEMA-05)",
+    (target) => {
+      expect(whyNot({ properties: { a: { $ref: target } }, required: [] })).toBe(
+        `refers to ${JSON.stringify(target)}, which is not in it`,
+      );
+    },
+  );
 });
 
 describe("what is not checked", () => {

@@ -46,7 +46,7 @@ describe("schemas that never end", () => {
     expect(whyNot(schema)).toContain(why);
   });
 
-  it("A-35 schema that is too deep or too large is refused", () => {
+  it("A-35 schema that is too deep or too large is refused (C-SCHEMA-06)", () => {
     let deep: object = {};
     for (let at = 0; at < 10_000; at++) deep = { not: deep };
     expect(whyNot(deep)).toBe("is nested deeper than 32 levels");
@@ -93,7 +93,7 @@ describe("values that cost too much", () => {
     expect(fault({ pattern: "^[a-z]+(-[a-z]+)*$" }, "abc-".repeat(100_000) + "d")).toBeUndefined();
   }, SOON_MS);
 
-  it("steps are counted against the limit that was given", () => {
+  it("steps are counted against the limit that was given (C-SCHEMA-06)", () => {
     const schema = { items: { type: "integer" } };
     expect(fault(schema, [1, 2, 3], { maxSteps: 10 })).toBeUndefined();
     expect(fault(schema, Array.from({ length: 20 }, () => 1), { maxSteps: 10 })).toBe(

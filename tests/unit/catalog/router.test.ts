@@ -119,7 +119,7 @@ describe("router and names", () => {
     expect(told("constructor", odd)).toBe("local: constructor");
   });
 
-  it("keeps equal tool names of two servers apart", async () => {
+  it("keeps equal tool names of two servers apart (C-TOOL-06)", async () => {
     const where = view([
       source(
         "global",

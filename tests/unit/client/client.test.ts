@@ -59,7 +59,7 @@ describe("facts of a connection", () => {
     expect(Object.isFrozen(client.facts)).toBe(true);
   });
 
-  test("every request says who asks and what we can do, in the words given", async () => {
+  test("every request says who asks and what we can do, in the words given (C-META-01, C-META-02)", async () => {
     const { client, calls } = await connect(() => hi, {}, {
       clientInfo: { name: "me", version: "9" },
       capabilities: { sampling: {} },
@@ -167,7 +167,7 @@ describe("reply to a call", () => {
 });
 
 describe("time of a call", () => {
-  test("is a minute of silence, or ten in all, when nothing is said", async () => {
+  test("is a minute of silence, or ten in all, when nothing is said (C-LIFE-07)", async () => {
     const { client, clock } = await connect(() => undefined);
     const replies: unknown[] = [];
     void client.callTool("t", {}).then((reply) => replies.push(reply));

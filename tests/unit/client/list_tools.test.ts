@@ -30,7 +30,7 @@ const names = (list: { readonly tools: readonly { readonly name: string }[] }): 
   list.tools.map(({ name }) => name);
 
 describe("list of tools", () => {
-  test("is all pages, each asked for with the cursor of the one before", async () => {
+  test("is all pages, each asked for with the cursor of the one before (C-PAGE-01, C-PAGE-02)", async () => {
     const { client, cursors } = await connect((cursor) => {
       const at = Number(cursor ?? 0);
       return answer({ tools: [tool(`t${at}`)], ...(at < 2 ? { nextCursor: String(at + 1) } : {}) });
@@ -39,7 +39,7 @@ describe("list of tools", () => {
     expect(cursors).toEqual([undefined, "1", "2"]);
   });
 
-  test("an empty cursor is a cursor, null is none", async () => {
+  test("an empty cursor is a cursor, null is none (C-PAGE-04)", async () => {
     const { client, cursors } = await connect((cursor) =>
       cursor === undefined
         ? answer({ tools: [tool("a")], nextCursor: "" })

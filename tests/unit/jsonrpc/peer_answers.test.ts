@@ -86,7 +86,7 @@ describe("answer", () => {
     expect(stage.warnings).toEqual(["twin_id", "duplicate_id", "duplicate_id"]);
   });
 
-  test("of a request that was given up is ignored without a word, once", async () => {
+  test("of a request that was given up is ignored without a word, once (C-CANC-04)", async () => {
     const clock = new FakeClock();
     const stage = createStage(clock);
     const asked = stage.ask({ timeoutMs: 100 });
@@ -133,7 +133,7 @@ describe("answer on a stream of its own", () => {
     expect(one.outcome).toMatchObject({ ok: true });
   });
 
-  test("may be an error without an id; on a shared pipe that is nobody's", async () => {
+  test("may be an error without an id; on a shared pipe that is nobody's (C-RPC-11)", async () => {
     const stage = createStage(new FakeClock());
     const asked = stage.ask();
     const error = { code: -32700, message: "parse error" };
@@ -170,7 +170,7 @@ describe("malformed message", () => {
     expect(stage.warnings).toEqual([reason === "batch" ? "unexpected_batch" : "malformed"]);
   });
 
-  test.each(all)("%s under a foreign id fails nobody", async (reason) => {
+  test.each(all)("%s under a foreign id fails nobody (C-RPC-16)", async (reason) => {
     const stage = createStage(new FakeClock());
     const asked = stage.ask();
     for (const id of [7, "x", 0]) stage.peer.onMalformed(reason, id, undefined);

@@ -7,25 +7,28 @@ const progress = (stage: Stage, params: object): void =>
   stage.hear({ kind: "notification", method: "notifications/progress", params });
 
 describe("deadline", () => {
-  test.each([1, 10, 100, 249, 250, 251, 1000, 60_000])("of %i ms passes then and not before", async (timeoutMs) => {
-    const clock = new FakeClock();
-    const stage = createStage(clock);
-    const asked = stage.ask({ timeoutMs });
-    await clock.advance(timeoutMs - 0.5);
-    expect(asked.outcome).toBeUndefined();
-    await clock.advance(1);
-    expect(asked.outcome).toMatchObject({
-      ok: false,
-      sent: true,
-      refused: false,
-      error: { code: "ERR_TIMEOUT", facts: { method: "tools/call", timeoutMs, total: false } },
-    });
-    expect(stage.transport.messages.at(-1)).toMatchObject({
-      method: "notifications/cancelled",
-      params: { requestId: 1, reason: "timeout" },
-    });
-    expect(stage.transport.abandoned).toEqual([1]);
-  });
+  test.each([1, 10, 100, 249, 250, 251, 1000, 60_000])(
+    "of %i ms passes then and not before (C-LIFE-07, C-STDIO-05)",
+    async (timeoutMs) => {
+      const clock = new FakeClock();
+      const stage = createStage(clock);
+      const asked = stage.ask({ timeoutMs });
+      await clock.advance(timeoutMs - 0.5);
+      expect(asked.outcome).toBeUndefined();
+      await clock.advance(1);
+      expect(asked.outcome).toMatchObject({
+        ok: false,
+        sent: true,
+        refused: false,
+        error: { code: "ERR_TIMEOUT", facts: { method: "tools/call", timeoutMs, total: false } },
+      });
+      expect(stage.transport.messages.at(-1)).toMatchObject({
+        method: "notifications/cancelled",
+        params: { requestId: 1, reason: "timeout" },
+      });
+      expect(stage.transport.abandoned).toEqual([1]);
+    },
+  );
 
   test("that is short is kept though a long one was set before it, and the other way round", async () => {
     for (const order of [[60_000, 30], [30, 60_000]]) {
@@ -109,7 +112,7 @@ describe("progress", () => {
     },
   );
 
-  test("that rises for ever ends at the total (FR-36, A-26)", async () => {
+  test("that rises for ever ends at the total (FR-36, A-26, C-LIFE-08)", async () => {
     const clock = new FakeClock();
     const stage = createStage(clock);
     const asked = stage.ask({ timeoutMs: 300, maxTotalMs: 1000 });
@@ -163,7 +166,7 @@ describe("progress", () => {
     expect(seen).toEqual([0.5]);
   });
 
-  test("a million reports at once reach the caller at a bounded rate, and buy time all the same (A-26)", async () => {
+  test("a million reports at once reach the caller at a bounded rate, and buy time all the same (A-26, C-PROG-03)", async () => {
     const clock = new FakeClock();
     const stage = createStage(clock);
     let calls = 0;

@@ -47,7 +47,7 @@ describe("request", () => {
     expect(stage.peer.inFlight).toBe(0);
   });
 
-  test("ids count up from one and are never used again", () => {
+  test("ids count up from one and are never used again (C-RPC-02, C-RPC-03, C-RPC-04)", () => {
     const stage = createStage(new FakeClock());
     for (let count = 0; count < 3; count++) stage.ask();
     stage.answer(3);
@@ -156,7 +156,7 @@ describe("close", () => {
 });
 
 describe("signal", () => {
-  test("touches only its requests, and tells the server (FR-17)", async () => {
+  test("touches only its requests, and tells the server (FR-17, C-CANC-01, C-STDIO-05, C-SHTTP-09)", async () => {
     const stage = createStage(new FakeClock());
     const [mine, other] = [new AbortController(), new AbortController()];
     const asked = [
@@ -181,7 +181,7 @@ describe("signal", () => {
     expect(asked.map(({ outcome }) => outcome?.ok)).toEqual([false, true, true, false]);
   });
 
-  test("sends no notice for a quiet request, nor where closing the stream is the notice", async () => {
+  test("sends no notice for a quiet request, nor where closing the stream is the notice (C-HTTP-11)", async () => {
     const stage = createStage(new FakeClock());
     const controller = new AbortController();
     stage.ask({ signal: controller.signal, quiet: true });
@@ -220,7 +220,7 @@ describe("signal", () => {
     expect(signals.filter(({ listeners }) => listeners() > 0)).toHaveLength(0);
   });
 
-  test("that is aborted after the answer does nothing", async () => {
+  test("that is aborted after the answer does nothing (C-CANC-01)", async () => {
     const stage = createStage(new FakeClock());
     const controller = new AbortController();
     const asked = stage.ask({ signal: controller.signal });

@@ -69,7 +69,7 @@ describe("the server's own cancel (FR-39)", () => {
   });
 
   test.each([undefined, null, {}, { requestId: 9 }, { requestId: "x" }, { requestId: null }, { requestId: 0 }, [1]])(
-    "of %j is ignored",
+    "of %j is ignored (C-CANC-04)",
     async (params) => {
       const stage = createStage(new FakeClock());
       const asked = stage.ask();
@@ -98,7 +98,7 @@ describe("question of the server", () => {
     return { clock, stage };
   }
 
-  test("is answered under the very id it came with", () => {
+  test("is answered under the very id it came with (C-RPC-05)", () => {
     const { stage } = answering();
     const ids = [1, 0, -5, "1", "", "a", 2 ** 53 - 1];
     for (const id of ids) question(stage, id, "ping");
@@ -116,7 +116,7 @@ describe("question of the server", () => {
     expect(asked.outcome).toMatchObject({ ok: true });
   });
 
-  test("that is not known gets -32601 and has no effect (A-19)", () => {
+  test("that is not known gets -32601 and has no effect (A-19, C-RPC-07)", () => {
     const { stage } = answering();
     for (const method of ["sampling/createMessage", "elicitation/create", "roots/list", "__proto__", ""]) {
       question(stage, 1, method);
@@ -137,7 +137,7 @@ describe("question of the server", () => {
     expect(stage.transport.messages.at(-1)).toMatchObject({ result: {} });
   });
 
-  test("where the revision knows none is not answered, and counted", () => {
+  test("where the revision knows none is not answered, and counted (C-RPC-12, C-STDIO-10)", () => {
     const stage = createStage(new FakeClock());
     question(stage, 1, "ping");
     expect(stage.transport.sent).toEqual([]);

@@ -74,7 +74,11 @@ describe("risk of a call", () => {
       "write destructive",
     ],
     ["what is destructive stays so", { configuredRisk: "destructive", toolName: "delete_database" }, "destructive"],
-    ["A-75 a hint of an untrusted server lowers nothing", { annotations: { readOnlyHint: true } }, "network"],
+    [
+      "A-75 a hint of an untrusted server lowers nothing (C-TOOL-02)",
+      { annotations: { readOnlyHint: true } },
+      "network",
+    ],
     [
       "A-75 nor for a telling name",
       { toolName: "delete_database", annotations: { readOnlyHint: true } },

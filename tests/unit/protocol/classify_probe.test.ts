@@ -40,7 +40,7 @@ describe("first contact", () => {
     ["answer without revisions", discover(), { kind: "legacy" }],
     ["answer with revisions that are no texts", discover(20260728), { kind: "legacy" }],
 
-    ["-32022 with ours", remote(-32022, { supported: [MODERN], requested: "x" }), {
+    ["-32022 with ours (C-VER-05)", remote(-32022, { supported: [MODERN], requested: "x" }), {
       kind: "ask_again",
       protocolVersion: MODERN,
     }],
@@ -56,12 +56,14 @@ describe("first contact", () => {
     ["-32022 without data: not the one of the specification", remote(-32022), { kind: "legacy" }],
     ["-32022 with a text as data", remote(-32022, "2026-07-28"), { kind: "legacy" }],
     ["-32022 with numbers as revisions", remote(-32022, { supported: [1] }), { kind: "legacy" }],
-    ["-32020, which only modern servers send", remote(-32020), { kind: "no_evidence" }],
-    ["-32021, which only modern servers send", remote(-32021), { kind: "no_evidence" }],
+    ["-32020, which only modern servers send (C-VER-05)", remote(-32020), { kind: "no_evidence" }],
+    ["-32021, which only modern servers send (C-VER-05)", remote(-32021), { kind: "no_evidence" }],
     ...[-32601, -32602, -32600, -32603, -32700, -32000, -32001, -32002, -32004, -1, 0, 404, 1].map(
       (
         code,
-      ): [string, Settled, object] => [`error ${code}: any may be a legacy server's`, remote(code), { kind: "legacy" }],
+      ): [string, Settled, object] => [`error ${code}: any may be a legacy server's (C-VER-04)`, remote(code), {
+        kind: "legacy",
+      }],
     ),
     ["older error with supported revisions", remote(-32602, { supported: [MODERN] }), { kind: "legacy" }],
 
@@ -85,8 +87,12 @@ describe("first contact", () => {
     ),
     ["200 with a web page", local("ERR_PROTOCOL", { status: 200, contentType: "text/html" }), { kind: "legacy" }],
     ["stream that ends without an answer", local("ERR_CONNECTION_LOST"), { kind: "legacy" }],
-    ["network that fails (FR-21)", local("ERR_CONNECTION_LOST", { cause: "ECONNREFUSED" }), { kind: "no_evidence" }],
-    ["credentials that are missing (FR-33)", local("ERR_AUTH_REQUIRED", { status: 401 }), { kind: "no_evidence" }],
+    ["network that fails (FR-21, C-VER-10)", local("ERR_CONNECTION_LOST", { cause: "ECONNREFUSED" }), {
+      kind: "no_evidence",
+    }],
+    ["credentials that are missing (FR-33, C-VER-10)", local("ERR_AUTH_REQUIRED", { status: 401 }), {
+      kind: "no_evidence",
+    }],
     ["credentials that cannot be had", local("ERR_AUTH_FAILED"), { kind: "no_evidence" }],
     ["cancel by the server", local("ERR_CANCELLED", { by: "server" }), { kind: "legacy" }],
     ["cancel by the caller", local("ERR_CANCELLED"), { kind: "no_evidence" }],

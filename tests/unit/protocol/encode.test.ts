@@ -11,7 +11,7 @@ const notification = (params: unknown, members = ""): unknown =>
   JSON.parse(encodeNotification("n", params as JsonObject, members)).params;
 
 describe("request", () => {
-  test("is one line of JSON-RPC, whatever its method", () => {
+  test("is one line of JSON-RPC, whatever its method (C-RPC-01, C-RPC-10, C-STDIO-01)", () => {
     for (const method of ["tools/call", 'a"b\n', "\u2028", ""]) {
       const text = encodeRequest(7, method, undefined, META);
       expect(text).not.toMatch(/[\n\r]/);

@@ -28,7 +28,7 @@ describe("header value", () => {
     [" ", "=?base64?IA==?="],
     ["a\n", "=?base64?YQo=?="],
   ];
-  test.each(vectors)("of %j is %j", (text, value) => {
+  test.each(vectors)("of %j is %j (C-HTTP-07)", (text, value) => {
     expect(encodeHeaderValue(text)).toBe(value);
   });
 
@@ -66,7 +66,7 @@ describe("name header", () => {
     ["tools/call", undefined, undefined],
     ["__proto__", { name: "x" }, undefined],
   ];
-  test.each(rows)("of %s with %j is %j", (method, params, value) => {
+  test.each(rows)("of %s with %j is %j (C-HTTP-05, C-HTTP-06)", (method, params, value) => {
     expect(nameHeader(method, params)).toBe(value);
   });
 });

@@ -35,7 +35,7 @@ describe("negotiation on a pipe", () => {
       "server/discover",
     ], MODERN],
     [
-      "server that names another first and then answers",
+      "server that names another first and then answers (C-VER-02)",
       {
         "server/discover": (() => {
           let asked = 0;
@@ -45,13 +45,16 @@ describe("negotiation on a pipe", () => {
       ["server/discover", "server/discover"],
       MODERN,
     ],
-    ["older server that knows no probe", { "server/discover": failure(-32601), "initialize": initialized(NEWEST) }, [
+    ["older server that knows no probe (C-VER-03, C-LIFE-03)", {
+      "server/discover": failure(-32601),
+      "initialize": initialized(NEWEST),
+    }, [
       "server/discover",
       "initialize",
       "notifications/initialized",
     ], NEWEST],
     [
-      "older server that answers anything (FR-12)",
+      "older server that answers anything (FR-12, C-VER-04)",
       { "server/discover": answer({ ok: true }), "initialize": initialized(NEWEST) },
       ["server/discover", "initialize", "notifications/initialized"],
       NEWEST,
@@ -63,7 +66,7 @@ describe("negotiation on a pipe", () => {
       "2024-11-05",
     ],
     [
-      "server that exits on anything but a handshake",
+      "server that exits on anything but a handshake (C-VER-12)",
       [{ "server/discover": exits(1) }, { "initialize": initialized(NEWEST) }],
       ["server/discover", "initialize", "notifications/initialized"],
       NEWEST,
@@ -98,7 +101,7 @@ describe("negotiation on a pipe", () => {
     expect([server.open, clock.timers]).toEqual([0, 0]);
   });
 
-  test("silence to the probe costs its short time only, on the same pipe (FR-12)", async () => {
+  test("silence to the probe costs its short time only, on the same pipe (FR-12, C-VER-03)", async () => {
     const server = new ScriptedServer({ "initialize": initialized(NEWEST) });
     const running = attempt(server.dialer);
     await running.clock.advance(2999);
@@ -127,7 +130,9 @@ describe("negotiation on a pipe", () => {
       code: "ERR_VERSION",
       facts: { found: ["2099-01-01"] },
     }, 1],
-    ["server that names ours again and again", { "server/discover": failure(-32022, { supported: [MODERN] }) }, {
+    ["server that names ours again and again (C-VER-11)", {
+      "server/discover": failure(-32022, { supported: [MODERN] }),
+    }, {
       code: "ERR_VERSION",
     }, 1],
     ["server that lacks a capability of ours", { "server/discover": failure(-32021) }, {
@@ -135,7 +140,7 @@ describe("negotiation on a pipe", () => {
       facts: { remoteCode: -32021 },
     }, 1],
     [
-      "handshake with a revision nobody knows (FR-32)",
+      "handshake with a revision nobody knows (FR-32, C-LIFE-05)",
       { "server/discover": failure(-32601), "initialize": initialized("1999-01-01") },
       { code: "ERR_VERSION", facts: { found: ["1999-01-01"] } },
       1,
@@ -379,7 +384,7 @@ describe("negotiation over HTTP", () => {
 });
 
 describe("pinned revision", () => {
-  test.each([MODERN, "2025-03-26"])("%s is spoken without a probe of others", async (pin) => {
+  test.each([MODERN, "2025-03-26"])("%s is spoken without a probe of others (C-VER-08)", async (pin) => {
     const server = new ScriptedServer({ "server/discover": discovered(MODERN), "initialize": initialized(pin) });
     const { outcome } = await attempted(server.dialer, { pin });
     expect(outcome?.era.protocolVersion).toBe(pin);
@@ -407,7 +412,7 @@ describe("verdict", () => {
   const day = 24 * 60 * 60 * 1000;
   const at = 1_700_000_000_000;
 
-  test("is remembered with its time, under the dialer's key", async () => {
+  test("is remembered with its time, under the dialer's key (C-VER-07)", async () => {
     const verdicts = new Verdicts();
     await attempted(new ScriptedServer({ "server/discover": discovered(MODERN) }).dialer, { verdicts });
     expect([...verdicts.map]).toEqual([["memory", { era: "modern", protocolVersion: MODERN, at }]]);
@@ -428,19 +433,22 @@ describe("verdict", () => {
     }
   });
 
-  test.each(["pipe", "web"] as const)("that is out of date is dropped, and the server probed (%s)", async (kind) => {
-    for (const refusal of [failure(-32601), failure(-32022, { supported: [MODERN] }), answer({})]) {
-      const verdicts = new Verdicts();
-      verdicts.set("memory", { era: "legacy", protocolVersion: NEWEST, at });
-      const server = new ScriptedServer({ "server/discover": discovered(MODERN), "initialize": refusal }, kind);
-      const { outcome } = await attempted(server.dialer, { verdicts });
-      expect(outcome?.era.name).toBe("modern");
-      expect(verdicts.map.get("memory")?.era).toBe("modern");
-      expect([server.heard, server.open]).toEqual([["initialize", "server/discover"], 1]);
-    }
-  });
+  test.each(["pipe", "web"] as const)(
+    "that is out of date is dropped, and the server probed (%s) (C-VER-07)",
+    async (kind) => {
+      for (const refusal of [failure(-32601), failure(-32022, { supported: [MODERN] }), answer({})]) {
+        const verdicts = new Verdicts();
+        verdicts.set("memory", { era: "legacy", protocolVersion: NEWEST, at });
+        const server = new ScriptedServer({ "server/discover": discovered(MODERN), "initialize": refusal }, kind);
+        const { outcome } = await attempted(server.dialer, { verdicts });
+        expect(outcome?.era.name).toBe("modern");
+        expect(verdicts.map.get("memory")?.era).toBe("modern");
+        expect([server.heard, server.open]).toEqual([["initialize", "server/discover"], 1]);
+      }
+    },
+  );
 
-  test("is not formed by what is no evidence: an outage, or silence over HTTP", async () => {
+  test("is not formed by what is no evidence: an outage, or silence over HTTP (C-VER-10)", async () => {
     const outage = new HostError("ERR_PROTOCOL", "x", { facts: { status: 503 } });
     const server = new ScriptedServer([{}, { "initialize": initialized(NEWEST) }], "web");
     const failing: Dialer = {

@@ -146,7 +146,7 @@ describe("page of tools", () => {
     [5, undefined],
     [{}, undefined],
   ];
-  test.each(cursors)("cursor %j is read as %j", (nextCursor, found) => {
+  test.each(cursors)("cursor %j is read as %j (C-PAGE-03, C-PAGE-04)", (nextCursor, found) => {
     expect(readToolPage({ tools: [], nextCursor })?.nextCursor).toBe(found);
   });
 
@@ -163,7 +163,7 @@ describe("answer to tools/call (A-38)", () => {
     ["a failure", { content: [text], isError: true }],
     ["a block of an unknown type", { content: [{ type: "hologram", data: 5 }] }],
     ["a block whose members are wrong", { content: [{ type: "image", data: 5 }, { type: "text" }] }],
-    ["structured content of any kind", { content: [], structuredContent: null }],
+    ["structured content of any kind (C-TOOL-07)", { content: [], structuredContent: null }],
     ["members that nobody knows", { content: [], extra: 1, resultType: "complete", _meta: { a: 1 } }],
   ];
   test.each(taken)("with %s is taken as it is", (_claim, result) => {

@@ -37,7 +37,7 @@ describe("supervisor", () => {
     expect(server.state).toBe("ready");
   });
 
-  it("starts four times with delays of 500, 1000 and 2000 ms and then gives up once", async () => {
+  it("starts four times with delays of 500, 1000 and 2000 ms and then gives up once (C-STDIO-07)", async () => {
     const { server, connect, sink, clock } = scene();
     connect.onConnect = (dialling) =>
       dialling.fail(

@@ -72,7 +72,7 @@ describe("line splitter", () => {
     expect(cut([bytes]).lines).toEqual(["\uFFFDa\uFFFD(", "b"]);
   });
 
-  test("gives the same lines at every cut", () => {
+  test("gives the same lines at every cut (C-STDIO-13)", () => {
     const bytes = bytesOf('first\r\n\r\n{"x":"é漢😀"}\nlone\rcr\r\r\n\n漢字\r\nlast😀');
     const whole = cut([bytes]);
     expect(whole.lines).toEqual(["first", '{"x":"é漢😀"}', "lone\rcr\r", "漢字", "last😀"]);

@@ -59,7 +59,7 @@ describe("SSE parser", () => {
       lastEventId: undefined,
     }]],
     ["a name without data as nothing", "event: x\n\ndata: a\n\n", [message("a")]],
-    ["comments, empty ones too", ": hi\n:\n\n:x\ndata: a\n: between\ndata: b\n\n", [message("a\nb")]],
+    ["comments, empty ones too (C-HTTP-09)", ": hi\n:\n\n:x\ndata: a\n: between\ndata: b\n\n", [message("a\nb")]],
     ["fields nobody knows", "flavour: vanilla\nDATA: x\n data: y\ndata : z\ndata: a\n\n", [message("a")]],
     ["a data field without a colon as an empty line", "data\ndata\n\n", [message("\n")]],
     ["empty data", "data:\n\n", [message("")]],

@@ -57,7 +57,7 @@ const notification = { jsonrpc: "2.0", method: "n" };
 const typed = (type: string, text: string | null = "", init: ResponseInit = {}): Response =>
   new Response(text, { ...init, headers: { "content-type": type, ...init.headers } });
 
-describe("answer in JSON", () => {
+describe("answer in JSON (C-SHTTP-03, C-HTTP-08)", () => {
   const rows: [claim: string, response: () => Response, told: object[]][] = [
     ["plain", () => json(result(1, { n: 1 })), [answer]],
     [
@@ -74,11 +74,15 @@ describe("answer in JSON", () => {
       message: { kind: "error", id: 1, error: { code: -1, message: "no" } },
       of: 1,
     }]],
-    ["that is an error without an id", () => json({ jsonrpc: "2.0", id: null, error: { code: -1, message: "no" } }), [{
-      on: "message",
-      message: { kind: "error", id: undefined },
-      of: 1,
-    }]],
+    [
+      "that is an error without an id (C-RPC-11)",
+      () => json({ jsonrpc: "2.0", id: null, error: { code: -1, message: "no" } }),
+      [{
+        on: "message",
+        message: { kind: "error", id: undefined },
+        of: 1,
+      }],
+    ],
     ["under the id as a text (FR-34)", () => json(result("1", { n: 1 })), [{
       on: "message",
       message: { kind: "result", id: "1" },
@@ -142,7 +146,7 @@ describe("answer in JSON", () => {
     expect(found).toHaveLength(told.length);
   });
 
-  test("in an array is taken member by member, where there are such", async () => {
+  test("in an array is taken member by member, where there are such (C-RPC-08)", async () => {
     const batch = [notification, result(1, { n: 1 }), { jsonrpc: "2.0", id: 5 }, 7];
     expect(await ask(() => json(batch), { batches: true })).toMatchObject([
       { on: "message", message: { kind: "notification" } },
@@ -172,7 +176,7 @@ describe("answer in JSON", () => {
   });
 });
 
-describe("answer in events", () => {
+describe("answer in events (C-SHTTP-03, C-HTTP-08)", () => {
   const rows: [claim: string, response: () => Response, told: object[]][] = [
     ["alone", () => events(event(result(1, { n: 1 }))), [answer]],
     [
@@ -185,17 +189,25 @@ describe("answer in events", () => {
       message: { kind: "notification" },
       of: 1,
     }, answer]],
-    ["after a priming event (FR-24)", () => events("id: s1\nretry: 30\ndata:\n\n", event(result(1, { n: 1 }))), [
-      answer,
-    ]],
+    [
+      "after a priming event (FR-24, C-SHTTP-15)",
+      () => events("id: s1\nretry: 30\ndata:\n\n", event(result(1, { n: 1 }))),
+      [
+        answer,
+      ],
+    ],
     ["after events of other names (FR-25)", () => events(`event: weather\ndata: {}\n\n${event(result(1, { n: 1 }))}`), [
       answer,
     ]],
-    ["after noise, which is counted (FR-01)", () => events(event("hello") + event("[]") + event(result(1, { n: 1 }))), [
-      { on: "malformed", reason: "not_json", id: undefined },
-      { on: "malformed", reason: "not_rpc" },
-      answer,
-    ]],
+    [
+      "after noise, which is counted (FR-01, C-RPC-16)",
+      () => events(event("hello") + event("[]") + event(result(1, { n: 1 }))),
+      [
+        { on: "malformed", reason: "not_json", id: undefined },
+        { on: "malformed", reason: "not_rpc" },
+        answer,
+      ],
+    ],
     ["after an answer to another (FR-34)", () => events(event(result(9)) + event(result(1, { n: 1 }))), [{
       on: "message",
       message: { id: 9 },
@@ -257,7 +269,7 @@ describe("answer in events", () => {
     expect(requests[0]!.signal.aborted).toBe(true);
   });
 
-  test("is given up with its request, and the stream of another goes on", async () => {
+  test("is given up with its request, and the stream of another goes on (C-HTTP-11)", async () => {
     const { transport, told, requests } = await open((request) =>
       events(event({ ...notification, params: request.body }), new Promise<never>(() => {}))
     );
@@ -356,14 +368,17 @@ describe("refusal", () => {
     expect(await ask(response)).toMatchObject([{ on: "lost", id: 1, lost: { sent: true, refused, error } }]);
   });
 
-  test.each([400, 404, 500])("%i with a JSON-RPC error is that error, whatever id it has", async (status) => {
-    for (const id of [1, null, 99, "x"]) {
-      const error = { code: -32601, message: "no such method", data: "d".repeat(100_000) };
-      expect(await ask(() => json({ jsonrpc: "2.0", id, error }, { status }))).toMatchObject([
-        { on: "message", message: { kind: "error", id: 1, error }, of: 1 },
-      ]);
-    }
-  });
+  test.each([400, 404, 500])(
+    "%i with a JSON-RPC error is that error, whatever id it has (C-HTTP-16, C-VER-06)",
+    async (status) => {
+      for (const id of [1, null, 99, "x"]) {
+        const error = { code: -32601, message: "no such method", data: "d".repeat(100_000) };
+        expect(await ask(() => json({ jsonrpc: "2.0", id, error }, { status }))).toMatchObject([
+          { on: "message", message: { kind: "error", id: 1, error }, of: 1 },
+        ]);
+      }
+    },
+  );
 });
 
 describe("message that expects no answer (FR-23)", () => {

@@ -39,7 +39,7 @@ const note = { text: "{}", method: "notifications/n" };
 const hello = { ...call(1), method: "initialize" };
 
 describe("request over HTTP", () => {
-  test("goes out as it is, with its headers, to its URL with the query", async () => {
+  test("goes out as it is, with its headers, to its URL with the query (C-SHTTP-01, C-SHTTP-02, C-HTTP-01, C-HTTP-02)", async () => {
     const { transport, requests } = await open(() => json(result(1)), {
       headers: { Authorization: "Bearer x", ACCEPT: "text/html" },
     }, { headers: () => ({ "mcp-method": "tools/call" }) });
@@ -134,7 +134,7 @@ describe("session over HTTP", () => {
   const withSession = (id: string, init: ResponseInit = {}) => (request: Fetched): Response =>
     json(result(JSON.parse(request.body || '{"id":0}').id), { ...init, headers: { "mcp-session-id": id } });
 
-  test("is kept from its answer on, whatever later ones say, and ended at the close", async () => {
+  test("is kept from its answer on, whatever later ones say, and ended at the close (C-SHTTP-05, C-SHTTP-07)", async () => {
     let session = "s-1";
     const { transport, requests, told } = await open((request) => withSession(session)(request), {}, {
       headers: () => ({ "mcp-protocol-version": "v" }),
@@ -167,7 +167,7 @@ describe("session over HTTP", () => {
     expect(requests[1]!.headers["mcp-session-id"]).toBeUndefined();
   });
 
-  test("is not taken from a refusal, nor where the revision has none", async () => {
+  test("is not taken from a refusal, nor where the revision has none (C-HTTP-13)", async () => {
     for (const [init, facts] of [[{ status: 404 }, {}], [{}, { sessions: false }]] as const) {
       const { transport, requests, told } = await open(withSession("s-1", init), {}, facts);
       for (const message of [hello, call(2)]) {
@@ -221,7 +221,7 @@ describe("credentials of a source", () => {
   });
   const denied = (): Response => new Response(null, { status: 401, headers: { "www-authenticate": "Bearer" } });
 
-  test("go out with every message, the farewell too, and win over a fixed header", async () => {
+  test("go out with every message, the farewell too, and win over a fixed header (C-AUTH-22)", async () => {
     const tokens = source({ authorization: (url) => Promise.resolve(`Bearer for ${new URL(url).pathname}`) });
     const { transport, requests } = await open(() => json(result(1), { headers: { "mcp-session-id": "s" } }), {
       tokens,

@@ -36,7 +36,7 @@ describe("pipe reader", () => {
     ]);
   });
 
-  test("skips and counts what is no message, and delivers the message behind it (FR-01, A-14)", () => {
+  test("skips and counts what is no message, and delivers the message behind it (FR-01, A-14, C-RPC-16)", () => {
     const { pipe, told, fatal } = reader();
     const noise = ["Docs server ready", "42", '"x"', "[]", '{"level":"info"}', '{"jsonrpc":', "\u001b[32mok\u001b[0m"];
     pipe.push(bytesOf(`${noise.join("\n")}\r\n\r\n\n${line(answer(1))}`));
@@ -107,7 +107,7 @@ describe("pipe reader", () => {
     ]);
   });
 
-  test("takes an array of up to 100 members where there are such, and one bigger as one error (A-20)", () => {
+  test("takes an array of up to 100 members where there are such, and one bigger as one error (A-20, C-RPC-08)", () => {
     const { pipe, told } = reader(true);
     pipe.push(bytesOf(line([answer(1), 5, { jsonrpc: "2.0", method: "n" }])));
     expect(kinds(told)).toEqual(["result", "not_rpc", "notification"]);

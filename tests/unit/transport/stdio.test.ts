@@ -79,7 +79,7 @@ async function open(): Promise<Open> {
 const call = (id: number): { text: string; method: string; id: number } => ({ text: `call ${id}`, method: "m", id });
 
 describe("start over stdio", () => {
-  test("hands the plan over exactly as given: nothing is added to the environment (FR-10)", async () => {
+  test("hands the plan over exactly as given: nothing is added to the environment (FR-10, C-STDIO-11)", async () => {
     const { plans, clock, told } = await open();
     expect(plans).toEqual([{ command: "server", args: ["--x", "a b"], env: { A: "1" }, cwd: "/srv" }]);
     expect([clock.timers, told]).toEqual([0, []]);
@@ -204,7 +204,7 @@ describe("fault of the child", () => {
 });
 
 describe("close over stdio", () => {
-  test("asks politely, waits, and tells its end when nothing is left", async () => {
+  test("asks politely, waits, and tells its end when nothing is left (C-STDIO-04)", async () => {
     const { child, told, transport, clock } = await open();
     const closing = transport.close();
     expect(told).toEqual([]);
