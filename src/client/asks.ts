@@ -1,4 +1,5 @@
 import { HostError, RemoteError } from "../kernel/errors.ts";
+import type { AskAnswerer, Askee } from "../jsonrpc/peer_asks.ts";
 import type { ClientCapabilities, JsonObject } from "../protocol/model.ts";
 import { asObject } from "../protocol/results.ts";
 import { faultOfForm, fillForm } from "./form.ts";
@@ -67,9 +68,20 @@ const METHOD_NOT_FOUND = -32601;
 /** What a user's refusal of sampling is answered with (client/sampling, error handling). */
 const REJECTED = -1;
 
-/** True for a method by which a server may ask something of its host. */
-export function isAsk(method: string): method is AskMethod {
-  return method === "elicitation/create" || method === "sampling/createMessage" || method === "roots/list";
+/** Requests for whose sake a server may ask. */
+const ASKING: ReadonlySet<string> = new Set(["tools/call", "resources/read", "prompts/get", "tasks/result"]);
+
+/** What a server has to be told of, so that it may ask by a method; `undefined` for a method that asks nothing. */
+function capabilityFor(method: string): "elicitation" | "sampling" | "roots" | undefined {
+  switch (method as AskMethod) {
+    case "elicitation/create":
+      return "elicitation";
+    case "sampling/createMessage":
+      return "sampling";
+    case "roots/list":
+      return "roots";
+  }
+  return undefined;
 }
 
 /** What to declare for these handlers. */
@@ -80,6 +92,38 @@ export function capabilitiesOf({ form, url, sample, sampleTools, roots }: AskHan
       : { elicitation: { ...(form === undefined ? {} : { form: {} }), ...(url === undefined ? {} : { url: {} }) } }),
     ...(sample === undefined ? {} : { sampling: sampleTools === true ? { tools: {} } : {} }),
     ...(roots === undefined ? {} : { roots: {} }),
+  };
+}
+
+/** What is declared: what there are handlers for, and what was declared by hand. */
+export function declared(asks: AskHandlers | undefined, by: ClientCapabilities = {}): ClientCapabilities {
+  if (asks === undefined) return by;
+  const all: Record<string, unknown> = { ...by };
+  for (const [name, found] of Object.entries(capabilitiesOf(asks))) {
+    all[name] = { ...(found as JsonObject), ...asObject(all[name]) };
+  }
+  return all;
+}
+
+/** Puts what a server asks on its own to the handlers. */
+export function answererOf(asks: AskHandlers): AskAnswerer {
+  return (method, params, signal) => answerAsk(asks, method, params, { signal });
+}
+
+/** Who answers what a server asks, on a connection of these handlers. */
+export function askeesOf(
+  asks: AskHandlers | undefined,
+  capabilities: ClientCapabilities,
+): { askee(method: string): Askee | undefined; ofRequest(method: string): AskAnswerer | undefined } {
+  const answerer = asks === undefined ? undefined : answererOf(asks);
+  return {
+    askee(method) {
+      const capability = capabilityFor(method);
+      if (capability === undefined || capabilities[capability] === undefined) return undefined;
+      // It names no request: the user has said what it gives, and common servers ask for it right after the handshake.
+      return capability === "roots" ? answerer : "request";
+    },
+    ofRequest: (method) => ASKING.has(method) ? answerer : undefined,
   };
 }
 

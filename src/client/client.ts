@@ -9,6 +9,7 @@ import type {
 } from "../protocol/model.ts";
 import type { VerdictCache } from "../protocol/negotiate.ts";
 import type { Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
+import type { AskHandlers } from "./asks.ts";
 import type { Reply } from "./reply.ts";
 
 /** How one request may be bounded and watched. */
@@ -29,6 +30,11 @@ export interface RequestOptions {
    * given `frames` puts any aside; where nobody takes them on, they are let go of and only their beginnings are left.
    */
   readonly takesSpills?: boolean;
+  /**
+   * Answers what the server asks for the sake of this request, in the place of the connection's
+   * {@link ConnectOptions.asks}. What is asked inside a result is for `requestInRounds`.
+   */
+  readonly asks?: AskHandlers;
 }
 
 /** What negotiation found. */
@@ -81,7 +87,7 @@ export interface Client extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** What a client tells its owner. Handlers must not throw. */
+/** What a client tells its owner. */
 export interface ClientHandlers {
   onNotification?(method: string, params: unknown): void;
   onWarning?(kind: WarningKind, excerpt: string | undefined): void;
@@ -95,6 +101,8 @@ export interface ClientHandlers {
    * exchanged for another. Subscriptions, the level of its log and known lists are gone; `facts` may have changed.
    */
   onRenewed?(): void;
+  /** Told what the others, and the handlers of asks, have thrown. Default: dropped. */
+  onError?(error: unknown): void;
 }
 
 export interface ConnectOptions extends ClientHandlers {
@@ -111,5 +119,11 @@ export interface ConnectOptions extends ClientHandlers {
   /** Remembers which era a server speaks. Default: nothing is remembered. */
   readonly verdicts?: VerdictCache;
   readonly clientInfo?: Implementation;
+  /** What is declared to the server, beside what {@link asks} can answer. */
   readonly capabilities?: ClientCapabilities;
+  /**
+   * Answers what the server asks: what has a handler is declared. A call, a read of a resource and a prompt take asks; one
+   * that cannot be told to belong to a single request in flight is refused. Roots are given whenever they are asked for.
+   */
+  readonly asks?: AskHandlers;
 }

@@ -8,6 +8,8 @@ import { isOutdated } from "../protocol/classify_probe.ts";
 import type { Era } from "../protocol/era.ts";
 import { negotiate, type Negotiated } from "../protocol/negotiate.ts";
 import { asObject, type Introduction } from "../protocol/results.ts";
+import type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
+import { answererOf, askeesOf, declared } from "./asks.ts";
 import type { Client, ConnectOptions, ListLimits, RequestOptions, ServerFacts, ToolList } from "./client.ts";
 import { listAllTools } from "./list_tools.ts";
 import { failed, readCall, readReply } from "./read_reply.ts";
@@ -40,10 +42,14 @@ const CLIENT_INFO: JsonObject = Object.freeze({ name: "portcullis", version: VER
  */
 export async function connectClient(options: ConnectOptions): Promise<Client> {
   const clock = options.clock ?? systemClock;
+  const capabilities = declared(options.asks, options.capabilities);
+  const { askee, ofRequest } = askeesOf(options.asks, capabilities);
   const handlers: PeerHandlers = {
     onNotification: (method, params) => options.onNotification?.(method, params),
     onWarning: (kind, excerpt) => options.onWarning?.(kind, excerpt),
     onEnd: (end) => options.onEnd?.(end),
+    onError: (error) => options.onError?.(error),
+    askee,
   };
   let client: PeerClient | undefined;
   const negotiated = await negotiate({
@@ -56,10 +62,10 @@ export async function connectClient(options: ConnectOptions): Promise<Client> {
     pin: options.pin,
     verdicts: options.verdicts,
     clientInfo: options.clientInfo ?? CLIENT_INFO,
-    capabilities: options.capabilities ?? {},
+    capabilities,
     onRenewed: (introduction) => client?.renewed(introduction),
   });
-  client = new PeerClient(negotiated, clock, () => options.onRenewed?.());
+  client = new PeerClient(negotiated, clock, () => options.onRenewed?.(), ofRequest);
   return client;
 }
 
@@ -68,13 +74,21 @@ class PeerClient implements Client {
   #negotiated: Negotiated;
   readonly #clock: Clock;
   readonly #onRenewed: () => void;
+  /** Who answers what is asked for the sake of a request that brings no handlers of its own. */
+  readonly #answererFor: (method: string) => AskAnswerer | undefined;
   /** Connections to a server that was exchanged, on which requests were in flight. */
   readonly #left: Peer[] = [];
 
-  constructor(negotiated: Negotiated, clock: Clock, onRenewed: () => void) {
+  constructor(
+    negotiated: Negotiated,
+    clock: Clock,
+    onRenewed: () => void,
+    answererFor: (method: string) => AskAnswerer | undefined,
+  ) {
     this.#negotiated = negotiated;
     this.#clock = clock;
     this.#onRenewed = onRenewed;
+    this.#answererFor = answererFor;
     this.#facts = factsOf(negotiated.era, negotiated);
   }
 
@@ -133,6 +147,7 @@ class PeerClient implements Client {
       maxTotalMs: options.maxTotalMs ?? DEFAULTS.maxTotalMs,
       onProgress: options.onProgress,
       takesSpills: options.takesSpills,
+      answerAsk: options.asks === undefined ? this.#answererFor(method) : answererOf(options.asks),
     });
     return sending.then((settled) => {
       const reply = finish(readReply(negotiated.era, method, settled));

@@ -13,6 +13,8 @@ export type {
   ServerFacts,
   ToolList,
 } from "./client.ts";
+export type { AskContext, AskHandlers, FormAnswer, FormAsk, Root, UrlAnswer, UrlAsk } from "./asks.ts";
+export { requestInRounds, type RoundsOptions } from "./rounds.ts";
 export type { FailedReply, Reply } from "./reply.ts";
 export { httpDialer, type HttpDialerOptions } from "../transport/http.ts";
 export { stdioDialer, type StdioDialerOptions } from "../transport/stdio.ts";

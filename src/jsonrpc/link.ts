@@ -80,6 +80,8 @@ export type WarningKind =
   | "twin_id"
   | "unknown_progress"
   | "unexpected_request"
+  /** What a server asks belongs to no request, or it cannot be told to which. */
+  | "misdirected_ask"
   | "unexpected_batch"
   /** A notification or an answer of ours was refused or could not leave. */
   | "undelivered"

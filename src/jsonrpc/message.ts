@@ -1,6 +1,11 @@
 import { boundedParse, type ParseLimits } from "./bounded_parse.ts";
 import type { Spill } from "./spill_sink.ts";
 
+/** Codes of JSON-RPC 2.0, section 5.1. */
+export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
+export const INTERNAL_ERROR = -32603;
+
 /** JSON-RPC 2.0 request id as a peer may send it. We ourselves send positive safe integers only. */
 export type RequestId = number | string;
 

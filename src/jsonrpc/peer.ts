@@ -3,23 +3,17 @@ import type { Clock } from "../kernel/clock.ts";
 import { type HostError, RemoteError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { LostRequest, Progress, Transport, TransportEnd, TransportHandlers, WarningKind } from "./link.ts";
-import { type ErrorShape, type Incoming, isUnread, type MalformedReason, ownId, type RequestId } from "./message.ts";
-import {
-  cancelledByServer,
-  closedHere,
-  notJson,
-  notOpen,
-  progressFailed,
-  timedOut,
-  tooManyQuestions,
-  unusable,
-} from "./peer_errors.ts";
+import { type Incoming, isUnread, type MalformedReason, ownId, type RequestId } from "./message.ts";
+import type { AskAnswerer } from "./peer_asks.ts";
+import { cancelledByServer, closedHere, notJson, notOpen, progressFailed, timedOut, unusable } from "./peer_errors.ts";
 import { type PeerHandlers, PeerListener } from "./peer_listener.ts";
 import { type PendingRequest, PendingTable, type Settled } from "./pending.ts";
+import { type Answerer, Questions } from "./peer_questions.ts";
 import { RateWindow } from "./rate.ts";
 import { abortSpills } from "./spill_sink.ts";
 
 export type { PeerHandlers } from "./peer_listener.ts";
+export type { Answerer } from "./peer_questions.ts";
 
 /** Puts messages into words. The era in force supplies it. */
 export interface MessageEncoder {
@@ -27,9 +21,6 @@ export interface MessageEncoder {
   request(id: number, method: string, params: JsonObject | undefined): string;
   notification(method: string, params: JsonObject | undefined): string;
 }
-
-/** Answers what the server asks of us; `undefined` means that the method is not known. */
-export type Answerer = (method: string, params: unknown) => JsonObject | undefined;
 
 export interface PeerRequestOptions {
   readonly signal?: AbortSignal | undefined;
@@ -40,13 +31,12 @@ export interface PeerRequestOptions {
   readonly quiet?: boolean;
   /** Take on the long strings of the answer that were put aside, see {@link Settled}. */
   readonly takesSpills?: boolean | undefined;
+  /** Answers what the server asks for the sake of this request. Its time stands still meanwhile. */
+  readonly answerAsk?: AskAnswerer | undefined;
 }
 
 /** Ids of requests that were given up and may still be answered. */
 const MAX_GIVEN_UP = 1024;
-/** Requests of the server in a span of time, beyond which it is given up. */
-const MAX_QUESTIONS = 1000;
-const QUESTIONS_MS = 10_000;
 
 /**
  * One end of a JSON-RPC conversation: numbers our requests, matches answers, keeps deadlines, answers what the other
@@ -65,10 +55,9 @@ export class Peer implements TransportHandlers {
   readonly #clock: Clock;
   readonly #listener: PeerListener;
   readonly #pending: PendingTable;
+  readonly #questions: Questions;
   readonly #signals: SignalWatch<number>;
   readonly #reports: RateWindow;
-  readonly #questions: RateWindow;
-  readonly #questionFlood: RateWindow;
   readonly #givenUp = new Set<number>();
   #transport: Transport | undefined;
   #nextId = 1;
@@ -83,9 +72,14 @@ export class Peer implements TransportHandlers {
     this.#listener = new PeerListener(clock, handlers);
     this.#signals = new SignalWatch((id, signal) => this.#onAbort(id, signal));
     this.#pending = new PendingTable(clock, (request) => this.#onExpired(request), () => this.#signals.sweep());
+    this.#questions = new Questions({
+      clock,
+      listener: this.#listener,
+      pending: this.#pending,
+      send: (text) => void this.#transport?.send({ text, method: "" }),
+      onFlood: (error) => this.#onFlood(error),
+    });
     this.#reports = new RateWindow(clock, 200, 1000);
-    this.#questions = new RateWindow(clock, 20, 1000);
-    this.#questionFlood = new RateWindow(clock, MAX_QUESTIONS, QUESTIONS_MS);
   }
 
   /** The transport must have been given this peer as its handlers. */
@@ -132,6 +126,9 @@ export class Peer implements TransportHandlers {
         signal,
         quiet: options.quiet === true,
         takesSpills: options.takesSpills === true,
+        answerAsk: options.answerAsk,
+        openAsks: 0,
+        heldAt: 0,
       });
       if (signal !== undefined) this.#signals.add(signal, id);
       transport.send({ text, method, id, params });
@@ -156,6 +153,7 @@ export class Peer implements TransportHandlers {
   /** Nothing more is sent from now on; what is in flight settles when the transport has ended. */
   async close(): Promise<void> {
     this.#ended ??= closedHere();
+    this.#questions.endAll();
     await this.#transport?.close();
   }
 
@@ -178,7 +176,7 @@ export class Peer implements TransportHandlers {
       case "notification":
         return this.#onNotification(message.method, message.params);
       case "request":
-        return this.#onQuestion(message.id, message.method, message.params);
+        return this.#ended === undefined ? this.#questions.hear(message, of, this.answerer) : undefined;
     }
   }
 
@@ -212,6 +210,7 @@ export class Peer implements TransportHandlers {
     const error = end.error ?? closedHere();
     this.#ended = error;
     this.#signals.clear();
+    this.#questions.endAll();
     const requests = this.#pending.drain();
     const settleAll = (): void => {
       for (const request of requests) {
@@ -252,6 +251,7 @@ export class Peer implements TransportHandlers {
     const request = this.#pending.take(id);
     if (request === undefined) return;
     if (request.signal !== undefined) this.#signals.remove(request.signal, id);
+    if (request.openAsks > 0) this.#questions.endOf(id);
     settle(request, settled);
   }
 
@@ -264,6 +264,9 @@ export class Peer implements TransportHandlers {
 
   #onCancelled(params: unknown): void {
     const { requestId, reason } = (params ?? {}) as { requestId?: unknown; reason?: unknown };
+    // Each side counts its own ids. What it has asked itself is what a server may withdraw by the letter
+    // (basic/utilities/cancellation); that some give up requests of ours in the same way comes second.
+    if (this.#questions.withdraw(requestId)) return;
     const id = ownId(requestId);
     if (id === undefined) return;
     this.#finish(id, { ok: false, error: cancelledByServer(reason), sent: true, refused: false });
@@ -279,7 +282,9 @@ export class Peer implements TransportHandlers {
     // Progress must rise (basic/utilities/progress). A report that stands still proves nothing and buys no time.
     if (!(progress > request.lastProgress)) return;
     request.lastProgress = progress;
-    request.deadline = Math.min(this.#clock.monotonic() + request.timeoutMs, request.hardDeadline);
+    if (request.openAsks === 0) {
+      request.deadline = Math.min(this.#clock.monotonic() + request.timeoutMs, request.hardDeadline);
+    }
     if (request.onProgress === undefined) return;
     if (!this.#reports.take()) return this.#listener.warn("flood", "notifications/progress");
     try {
@@ -302,19 +307,7 @@ export class Peer implements TransportHandlers {
     settle(request, { ok: false, error, sent: true, refused: false });
   }
 
-  #onQuestion(id: RequestId, method: string, params: unknown): void {
-    if (this.#ended !== undefined) return;
-    if (!this.#questionFlood.take()) return this.#onFlood(method);
-    if (this.answerer === undefined) return this.#listener.warn("unexpected_request", method.slice(0, 100));
-    const result = this.#questions.take() ? this.answerer(method, params) : undefined;
-    const error: ErrorShape = { code: -32601, message: "Method not found" };
-    const body = result === undefined ? { error } : { result };
-    this.#transport?.send({ text: JSON.stringify({ jsonrpc: "2.0", id, ...body }), method: "" });
-  }
-
-  #onFlood(method: string): void {
-    this.#listener.warn("flood", method.slice(0, 100));
-    const error = tooManyQuestions(MAX_QUESTIONS, QUESTIONS_MS);
+  #onFlood(error: HostError): void {
     this.#cause = { reason: "flood", error };
     this.#ended = error;
     void this.close();
@@ -334,6 +327,7 @@ export class Peer implements TransportHandlers {
   }
 
   #giveUp(request: PendingRequest, reason: string): void {
+    if (request.openAsks > 0) this.#questions.endOf(request.id);
     if (this.#givenUp.size >= MAX_GIVEN_UP) {
       for (const oldest of this.#givenUp) {
         this.#givenUp.delete(oldest);

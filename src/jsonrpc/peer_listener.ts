@@ -1,5 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { TransportEnd, WarningKind } from "./link.ts";
+import type { Askee } from "./peer_asks.ts";
 import { MissedChanges } from "./peer_changes.ts";
 import { RateWindow } from "./rate.ts";
 
@@ -9,8 +10,10 @@ export interface PeerHandlers {
   onWarning(kind: WarningKind, excerpt: string | undefined): void;
   /** Requests in flight are settled once the returned promise has. */
   onEnd(end: TransportEnd): void | Promise<void>;
-  /** Told what the others have thrown. Default: dropped. */
+  /** Told what the others have thrown, and what answering has failed with. Default: dropped. */
   onError?(error: unknown): void;
+  /** Who answers a method that cannot be answered on the spot; `undefined` where nobody does. Default: nobody. */
+  askee?(method: string): Askee | undefined;
 }
 
 /** Notifications in a span of time; what is above is dropped. */
@@ -39,7 +42,7 @@ export class PeerListener {
     try {
       this.#handlers.onWarning(kind, excerpt);
     } catch (error) {
-      this.#failed(error);
+      this.failed(error);
     }
   }
 
@@ -50,22 +53,26 @@ export class PeerListener {
     try {
       wait = this.#handlers.onEnd(end);
     } catch (error) {
-      this.#failed(error);
+      this.failed(error);
     }
     if (wait === undefined) then();
-    else wait.catch((error: unknown) => this.#failed(error)).then(then);
+    else wait.catch((error: unknown) => this.failed(error)).then(then);
   }
 
   #notify(method: string, params: unknown): void {
     try {
       this.#handlers.onNotification(method, params);
     } catch (error) {
-      this.#failed(error);
+      this.failed(error);
     }
   }
 
+  askee(method: string): Askee | undefined {
+    return this.#handlers.askee?.(method);
+  }
+
   /** A handler of the owner has thrown. That is no fault of the connection. */
-  #failed(error: unknown): void {
+  failed(error: unknown): void {
     try {
       this.#handlers.onError?.(error);
     } catch {

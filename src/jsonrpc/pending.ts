@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../kernel/clock.ts";
 import type { HostError, RemoteError } from "../kernel/errors.ts";
 import type { Progress } from "./link.ts";
+import type { AskAnswerer } from "./peer_asks.ts";
 import type { Spill } from "./spill_sink.ts";
 
 /** How one request ended at the wire. `resends` is there only when it was sent more than once. */
@@ -27,7 +28,8 @@ export interface PendingRequest {
   readonly method: string;
   readonly resolve: (settled: Settled) => void;
   readonly timeoutMs: number;
-  readonly hardDeadline: number;
+  hardDeadline: number;
+  /** Infinite while its time stands still. */
   deadline: number;
   lastProgress: number;
   resends: number;
@@ -37,6 +39,12 @@ export interface PendingRequest {
   readonly quiet: boolean;
   /** Whoever made it wants the long strings that were put aside. */
   readonly takesSpills: boolean;
+  /** Answers what the other end asks for its sake. Absent where it takes no asks. */
+  readonly answerAsk: AskAnswerer | undefined;
+  /** What was asked for its sake and is not answered yet. */
+  openAsks: number;
+  /** Since when its time stands still, where it does. */
+  heldAt: number;
 }
 
 /** Longest time between two looks at the table while requests wait. */
@@ -77,6 +85,34 @@ export class PendingTable {
     if (this.#requests.size !== 1) return undefined;
     for (const request of this.#requests.values()) return request;
     return undefined;
+  }
+
+  /** The one request that takes asks, if there is exactly one. */
+  onlyAskable(): PendingRequest | undefined {
+    let found: PendingRequest | undefined;
+    for (const request of this.#requests.values()) {
+      if (request.answerAsk === undefined) continue;
+      if (found !== undefined) return undefined;
+      found = request;
+    }
+    return found;
+  }
+
+  /** Something is asked for its sake: its time stands still until everything is answered. */
+  hold(request: PendingRequest): void {
+    if (request.openAsks++ > 0) return;
+    request.heldAt = this.#clock.monotonic();
+    request.deadline = Infinity;
+  }
+
+  /** One thing that was asked for its sake is answered. After the last its silence begins anew. */
+  goOn(id: number): void {
+    const request = this.#requests.get(id);
+    if (request === undefined || --request.openAsks > 0) return;
+    const now = this.#clock.monotonic();
+    request.hardDeadline += now - request.heldAt;
+    request.deadline = Math.min(now + request.timeoutMs, request.hardDeadline);
+    if (request.deadline < this.#due) this.#arm(request.deadline);
   }
 
   add(request: PendingRequest): void {

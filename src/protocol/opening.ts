@@ -141,6 +141,8 @@ export class Opening {
         if (this.#peer === peer) this.#end = end;
         return this.#handedOver === peer ? handlers.onEnd(end) : undefined;
       },
+      onError: (error) => handlers.onError?.(error),
+      askee: (method) => handlers.askee?.(method),
     });
     this.#end = undefined;
     this.#peer = peer;

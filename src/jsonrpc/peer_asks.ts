@@ -1,0 +1,126 @@
+import { HostError, isRemoteError } from "../kernel/errors.ts";
+import type { JsonObject } from "../kernel/json.ts";
+import { type ErrorShape, INTERNAL_ERROR, INVALID_REQUEST, type RequestId } from "./message.ts";
+
+/**
+ * Answers what the other end asks and what takes its time. A rejection with a `RemoteError` is passed on; any other is an
+ * internal error of this side. The signal fires when nobody waits for the answer any more.
+ */
+export type AskAnswerer = (method: string, params: unknown, signal: AbortSignal) => Promise<JsonObject>;
+
+/** Whom a method is asked of: somebody who answers for the connection as a whole, or the request that it belongs to. */
+export type Askee = AskAnswerer | "request";
+
+/** What the other end asks: its id for it, and the request of ours that it belongs to, if it belongs to one. */
+export interface Asked {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: unknown;
+  readonly of: number | undefined;
+}
+
+/** What becomes of an answer: a result, or an error. */
+export type Answered = { readonly result: JsonObject } | { readonly error: ErrorShape };
+
+export interface OpenAsksOptions {
+  /** Sends an answer. Throws for what is no JSON. */
+  readonly reply: (id: RequestId, answer: Answered) => void;
+  /** The last ask of a request has been answered or withdrawn, and the request goes on. */
+  readonly onAnswered: (request: number) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+interface OpenAsk extends Asked {
+  readonly controller: AbortController;
+}
+
+const MAX_OPEN = 32;
+/** Asks whose late withdrawal is still recognised: its id may be that of a request of ours, too. */
+const MAX_ENDED = 64;
+
+/** What the other end has asked and what is not answered yet. Each is answered at most once, none after its end. */
+export class OpenAsks {
+  readonly #options: OpenAsksOptions;
+  readonly #open = new Map<RequestId, OpenAsk>();
+  readonly #ended = new Set<RequestId>();
+
+  constructor(options: OpenAsksOptions) {
+    this.#options = options;
+  }
+
+  /** Why nothing more can be taken on under this id. */
+  refusalOf(id: RequestId): ErrorShape | undefined {
+    if (this.#open.has(id)) return { code: INVALID_REQUEST, message: "Invalid Request: its id is in use" };
+    return this.#open.size < MAX_OPEN ? undefined : { code: INTERNAL_ERROR, message: "Too many requests are open" };
+  }
+
+  /** Takes on what is not refused. */
+  start(asked: Asked, answer: AskAnswerer): void {
+    const ask: OpenAsk = { ...asked, controller: new AbortController() };
+    this.#ended.delete(asked.id);
+    this.#open.set(asked.id, ask);
+    void this.#answer(ask, answer);
+  }
+
+  /** The other end withdraws what it has asked. False for an id under which it has asked nothing lately. */
+  withdraw(id: unknown): boolean {
+    const ask = this.#open.get(id as RequestId);
+    if (ask === undefined) return this.#ended.has(id as RequestId);
+    this.#end(ask, "It was withdrawn by the server");
+    if (ask.of !== undefined) this.#options.onAnswered(ask.of);
+    return true;
+  }
+
+  /** A request of ours has ended, and with it all that was asked for its sake. */
+  endOf(request: number): void {
+    for (const ask of this.#open.values()) if (ask.of === request) this.#end(ask, "Its request has ended");
+  }
+
+  /** Nothing can be answered any more. */
+  endAll(): void {
+    for (const ask of this.#open.values()) this.#end(ask, "Its connection has ended");
+  }
+
+  async #answer(ask: OpenAsk, answer: AskAnswerer): Promise<void> {
+    const { id, method, params, of, controller } = ask;
+    let answered: Answered;
+    try {
+      answered = { result: await answer(method, params, controller.signal) };
+    } catch (error) {
+      if (controller.signal.aborted) return;
+      answered = { error: this.#errorOf(error) };
+    }
+    if (controller.signal.aborted) return;
+    this.#remove(id);
+    try {
+      this.#options.reply(id, answered);
+    } catch (error) {
+      this.#options.reply(id, { error: this.#errorOf(error) });
+    }
+    if (of !== undefined) this.#options.onAnswered(of);
+  }
+
+  #errorOf(error: unknown): ErrorShape {
+    if (isRemoteError(error)) {
+      const { code, message, data } = error;
+      return data === undefined ? { code, message } : { code, message, data };
+    }
+    this.#options.onError(error);
+    return { code: INTERNAL_ERROR, message: "Internal error" };
+  }
+
+  #end({ id, method, controller }: OpenAsk, why: string): void {
+    this.#remove(id);
+    controller.abort(new HostError("ERR_CANCELLED", `Nobody waits for the answer to ${method} any more: ${why}`));
+  }
+
+  #remove(id: RequestId): void {
+    this.#open.delete(id);
+    this.#ended.add(id);
+    if (this.#ended.size <= MAX_ENDED) return;
+    for (const oldest of this.#ended) {
+      this.#ended.delete(oldest);
+      break;
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import type { Clock } from "../kernel/clock.ts";
+import type { HostError } from "../kernel/errors.ts";
+import type { JsonObject } from "../kernel/json.ts";
+import { type ErrorShape, type Incoming, INVALID_REQUEST, METHOD_NOT_FOUND, type RequestId } from "./message.ts";
+import { type Answered, OpenAsks } from "./peer_asks.ts";
+import { tooManyQuestions } from "./peer_errors.ts";
+import type { PeerListener } from "./peer_listener.ts";
+import type { PendingTable } from "./pending.ts";
+import { RateWindow } from "./rate.ts";
+
+/** Answers what the server asks of us on the spot; `undefined` for a method of which it knows nothing. */
+export type Answerer = (method: string, params: unknown) => JsonObject | undefined;
+
+export interface QuestionsOptions {
+  readonly clock: Clock;
+  readonly listener: PeerListener;
+  /** Our own requests, for whose sake the other end may ask. */
+  readonly pending: PendingTable;
+  readonly send: (text: string) => void;
+  /** The other end has asked so much that it is to be given up. */
+  readonly onFlood: (error: HostError) => void;
+}
+
+/** Requests that are heard in a span of time. */
+const MAX_HEARD = 20;
+const HEARD_MS = 1000;
+/** Requests in a span of time, beyond which the other end is given up. */
+const MAX_QUESTIONS = 1000;
+const QUESTIONS_MS = 10_000;
+
+/** What the other end asks of us: some of it is answered on the spot, some takes its time, the rest is refused. */
+export class Questions {
+  readonly #options: QuestionsOptions;
+  readonly #asks: OpenAsks;
+  readonly #heard: RateWindow;
+  readonly #all: RateWindow;
+
+  constructor(options: QuestionsOptions) {
+    this.#options = options;
+    const { clock, listener, pending } = options;
+    this.#heard = new RateWindow(clock, MAX_HEARD, HEARD_MS);
+    this.#all = new RateWindow(clock, MAX_QUESTIONS, QUESTIONS_MS);
+    this.#asks = new OpenAsks({
+      reply: (id, answer) => this.#reply(id, answer),
+      onAnswered: (request) => pending.goOn(request),
+      onError: (error) => listener.failed(error),
+    });
+  }
+
+  /** `of` is the request of ours on whose own stream the question came. */
+  hear(
+    { id, method, params }: Extract<Incoming, { kind: "request" }>,
+    of: number | undefined,
+    answerer: Answerer | undefined,
+  ): void {
+    const { listener, pending, onFlood } = this.#options;
+    if (!this.#all.take()) {
+      listener.warn("flood", method.slice(0, 100));
+      return onFlood(tooManyQuestions(MAX_QUESTIONS, QUESTIONS_MS));
+    }
+    if (answerer === undefined) return listener.warn("unexpected_request", method.slice(0, 100));
+    const isHeard = this.#heard.take();
+    const result = isHeard ? answerer(method, params) : undefined;
+    if (result !== undefined) return this.#reply(id, { result });
+    const askee = isHeard ? listener.askee(method) : undefined;
+    if (askee === undefined) return this.#refuse(id, { code: METHOD_NOT_FOUND, message: "Method not found" });
+    const refusal = this.#asks.refusalOf(id);
+    if (refusal !== undefined) return this.#refuse(id, refusal);
+    if (askee !== "request") return this.#asks.start({ id, method, params, of: undefined }, askee);
+    // On a stream of its own there is no doubt whose it is; on one for all, only where a single request can be meant.
+    const owner = of === undefined ? pending.onlyAskable() : pending.get(of);
+    if (owner?.answerAsk === undefined) {
+      listener.warn("misdirected_ask", method.slice(0, 100));
+      const message = "Invalid Request: it belongs to no request that takes it";
+      return this.#refuse(id, { code: INVALID_REQUEST, message });
+    }
+    pending.hold(owner);
+    this.#asks.start({ id, method, params, of: owner.id }, owner.answerAsk);
+  }
+
+  /** See {@link OpenAsks.withdraw}. */
+  withdraw(id: unknown): boolean {
+    return this.#asks.withdraw(id);
+  }
+
+  /** A request of ours has ended, and with it all that was asked for its sake. */
+  endOf(request: number): void {
+    this.#asks.endOf(request);
+  }
+
+  /** Nothing can be answered any more. */
+  endAll(): void {
+    this.#asks.endAll();
+  }
+
+  #refuse(id: RequestId, error: ErrorShape): void {
+    this.#reply(id, { error });
+  }
+
+  /** Throws when the answer is no JSON. */
+  #reply(id: RequestId, answer: Answered): void {
+    this.#options.send(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+  }
+}
