@@ -87,6 +87,8 @@ export type WarningKind =
   | "undelivered"
   /** What a server offers as its stream of messages is none, or cannot be read. */
   | "no_stream"
+  /** A server of the older HTTP transport names another address in the middle of a connection. */
+  | "second_endpoint"
   | "flood";
 
 /** How a connection ended. `error` is absent when we closed it ourselves. */

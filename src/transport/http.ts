@@ -16,6 +16,8 @@ export interface HttpDialerOptions extends LinkOptions {
    * server says that it has something to send. Default true; the connection of a session costs one request more for it.
    */
   readonly listens?: boolean;
+  /** Where the server may be when nothing at the address takes the handshake. Default: nowhere. */
+  readonly older?: Dialer;
 }
 
 const SESSION_HEADER = "mcp-session-id";
@@ -31,6 +33,7 @@ export function httpDialer(options: HttpDialerOptions): Dialer {
     kind: "web",
     name: "http",
     key: `http:${url.origin}${url.pathname}`,
+    ...(options.older === undefined ? {} : { older: options.older }),
     dial: (profile, handlers, signal) => {
       if (signal?.aborted) return Promise.reject(cancelled(`Connection to ${url.origin}`, signal));
       return Promise.resolve(new HttpTransport(profile, handlers, options));
@@ -66,7 +69,7 @@ class HttpTransport extends HttpLink implements Transport {
       onForgotten: () => {
         if (session !== undefined && session === this.#sessionId) void this.#renew();
       },
-      onUnusable: (why) => this.handlers.onWarning("no_stream", why),
+      onUnusable: (why) => this.isClosed || this.handlers.onWarning("no_stream", why),
     });
   }
 

@@ -8,6 +8,8 @@ export interface Attempt {
   refused: boolean;
   /** The session that it was sent in. */
   session?: string | undefined;
+  /** Nothing more is read of it, though its request may still wait. */
+  isRead?: boolean;
 }
 
 /** Requests that wait for their answer, and exchanges that are read to their end though nobody waits for them. */
@@ -32,12 +34,13 @@ export class HttpRequests {
     const attempt = this.#waiting.get(id);
     if (attempt === undefined) return false;
     this.#waiting.delete(id);
-    this.#background.add(attempt);
+    if (attempt.isRead !== true) this.#background.add(attempt);
     return true;
   }
 
   /** Nothing more is read of this exchange. */
   finish(attempt: Attempt): void {
+    attempt.isRead = true;
     this.#background.delete(attempt);
   }
 

@@ -41,7 +41,7 @@ export async function keepOpen({ clock, signal, get, read, onForgotten, onUnusab
       return dropBody(response);
     }
   } catch (error) {
-    // Whoever has ended it wants to hear no more.
-    if (isHostError(error) && !signal.aborted) onUnusable(error.message);
+    // What else comes out is that it was ended.
+    if (isHostError(error)) onUnusable(error.message);
   }
 }

@@ -70,8 +70,10 @@ export function scriptedFetch(script: Script): { readonly fetch: FetchFunction; 
     };
     requests.push(request);
     return await new Promise<Response>((resolve, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-      Promise.resolve(script(request)).then(resolve, reject);
+      const onAbort = (): void => reject(signal.reason);
+      signal.addEventListener("abort", onAbort, { once: true });
+      const leave = (): void => signal.removeEventListener("abort", onAbort);
+      Promise.resolve(script(request)).then(resolve, reject).finally(leave);
     });
   }
   return { fetch, requests };
