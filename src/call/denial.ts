@@ -27,9 +27,15 @@ export function denialText({ reason, sourcedFrom }: Denied): string {
   }
 }
 
-/** What would let a denied call of `tool` pass, as the rest of the sentence; empty where configuration is not the reason. */
-export function wayToAllow(tool: string, { outcome, events, risk }: Decision): string {
-  const rule = JSON.stringify({ tool, risk, decision: "allow" });
+/** What would let a denied call pass, as the rest of the sentence; empty where configuration is not the reason. */
+export function wayToAllow(
+  what: { readonly tool: string } | { readonly server: string; readonly uri: string } | {
+    readonly server: string;
+    readonly prompt: string;
+  },
+  { outcome, events, risk }: Decision,
+): string {
+  const rule = JSON.stringify({ ...what, risk, decision: "allow" });
   switch (outcome.sourcedFrom) {
     case "no_approver":
       // No rule lets a destructive call pass unasked.

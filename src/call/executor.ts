@@ -239,7 +239,7 @@ export class Executor {
     const reason = isClosing && denied.sourcedFrom === "host_stop" ? "session_closed" : denied.reason;
     const fault = { code: "ERR_DENIED", message: `Call of ${call.tool} was denied: ${denialText(denied)}` };
     // How to allow it is for whoever called; the log says what happened.
-    const told = { ...fault, message: fault.message + wayToAllow(call.tool, decided) };
+    const told = { ...fault, message: fault.message + wayToAllow({ tool: call.tool }, decided) };
     return await call.end(
       [...before, toolFailed(call, reason, "not_sent", fault)],
       false,

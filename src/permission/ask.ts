@@ -123,13 +123,15 @@ const DENIED_BY: Readonly<Record<DeskDecision["actor"], DecisionSource>> = {
 
 /** The ask as its approver sees it: a copy, whatever becomes of it. */
 function shownTo(
-  { requestId, session, tool, server, risk, by, args, requestedAt, expiresAt }: DeskAsk,
+  { requestId, session, tool, server, uri, prompt, risk, by, args, requestedAt, expiresAt }: DeskAsk,
 ): ApprovalRequest {
   return {
     requestId,
     session,
     tool,
     ...(server === undefined ? {} : { server }),
+    ...(uri === undefined ? {} : { uri }),
+    ...(prompt === undefined ? {} : { prompt }),
     risk,
     by,
     args: structuredClone(args),

@@ -43,6 +43,8 @@ const askSchema = v.looseObject({
   session: text,
   tool: text,
   server: v.exactOptional(text),
+  uri: v.exactOptional(text),
+  prompt: v.exactOptional(text),
   risk: v.picklist(Object.keys(DEFAULT_DECISIONS)),
   by: v.picklist(["model", "caller", "gateway", "user"]),
   args: v.custom<Record<string, unknown>>((value) =>

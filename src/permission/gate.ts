@@ -57,7 +57,7 @@ class PolicyGate implements Gate {
     if (this.#isClosed) return denied(call, { sourcedFrom: "host_stop", reason: "gate_closed" });
     switch (ruling.decision) {
       case "allow":
-        return decided(call, { decision: "allow", actor: "policy", sourcedFrom: ruling.sourcedFrom });
+        return decided(call, { decision: "allow", actor: "policy", sourcedFrom: allowedFrom(request, ruling) });
       case "deny":
         return decided(call, {
           decision: "deny",
@@ -126,13 +126,15 @@ class PolicyGate implements Gate {
 
 async function recordOf(call: JudgedCall, now: number, lifetimeMs: number, policyVersion: string): Promise<DeskAsk> {
   const { request, args, ruling, requestId } = call;
-  const { stream, session, by, toolCallId, tool, server, source, fingerprint } = request;
+  const { stream, session, by, toolCallId, tool, server, uri, prompt, source, fingerprint } = request;
   const text = canonicalJson(args);
   return {
     requestId,
     session,
     tool,
     ...(server === undefined ? {} : { server }),
+    ...(uri === undefined ? {} : { uri }),
+    ...(prompt === undefined ? {} : { prompt }),
     risk: ruling.risk,
     by,
     // A copy: what is asked about must not change while somebody thinks about it.
@@ -151,9 +153,11 @@ async function recordOf(call: JudgedCall, now: number, lifetimeMs: number, polic
 
 /** Made member by member: to spread an object as large as a request costs more than all the rest of a decision. */
 function subjectOf(request: GateRequest, { risks, vouched }: Assessment): PolicySubject {
-  const { tool, alias, server, source, session } = request;
+  const { tool, alias, server, uri, prompt, source, session } = request;
   return {
     tool,
+    ...(uri === undefined ? {} : { uri }),
+    ...(prompt === undefined ? {} : { prompt }),
     ...(alias === undefined ? {} : { alias }),
     ...(server === undefined ? {} : { server }),
     source,
@@ -175,7 +179,7 @@ interface JudgedCall {
 function decided(
   { request, args, ruling, requestId }: JudgedCall,
   resolved: Omit<ResolvedFacts, "requestId" | "rule">,
-  restsOn: DecisionSource = ruling.sourcedFrom,
+  restsOn: DecisionSource = allowedFrom(request, ruling),
 ): GateVerdict {
   const { risk, rule } = ruling;
   const { decision, sourcedFrom, reason } = resolved;
@@ -192,6 +196,12 @@ function decided(
       ? { decision, sourcedFrom }
       : { decision, sourcedFrom, reason: isDenialReason(reason) ? reason : "permission_denied" },
   };
+}
+
+/** What an allow rests on. No rule has to speak where a person has pointed at a resource: that is the decision. */
+function allowedFrom({ uri, by }: GateRequest, { decision, sourcedFrom }: PolicyDecision): DecisionSource {
+  const isIncluded = uri !== undefined && by === "user" && decision === "allow" && sourcedFrom === "default";
+  return isIncluded ? "user_explicit_include" : sourcedFrom;
 }
 
 /** A verdict of the host's own: nobody can be asked. */

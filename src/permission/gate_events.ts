@@ -17,21 +17,19 @@ export interface RequestedFacts {
 }
 
 export function requestedEvent(request: GateRequest, facts: RequestedFacts): EventInput {
-  const { toolCallId, tool, fingerprint, by } = request;
+  const { toolCallId, tool, fingerprint, by, server, uri, prompt } = request;
   const { requestId, args, argsHash, risk, sourcedFrom } = facts;
+  const rest = {
+    ...(argsHash === undefined ? {} : { argsHash }),
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+  };
+  if ((uri ?? prompt) !== undefined) {
+    const what = uri === undefined ? { prompt, args: previewArgs(args) } : { uri };
+    return { type: "permission.requested", payload: { requestId, server, ...what, ...rest, risk, sourcedFrom, by } };
+  }
   return {
     type: "permission.requested",
-    payload: {
-      requestId,
-      toolCallId,
-      tool,
-      args: previewArgs(args),
-      ...(argsHash === undefined ? {} : { argsHash }),
-      ...(fingerprint === undefined ? {} : { fingerprint }),
-      riskAtDecision: risk,
-      sourcedFrom,
-      by,
-    },
+    payload: { requestId, toolCallId, tool, args: previewArgs(args), ...rest, riskAtDecision: risk, sourcedFrom, by },
   };
 }
 

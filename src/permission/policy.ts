@@ -57,6 +57,8 @@ class RulePolicy implements Policy {
   }
 
   decide(subject: PolicySubject): PolicyDecision {
+    // There may be more addresses than would be worth remembering, and they may be spelled like tools.
+    if ((subject.uri ?? subject.prompt) !== undefined) return decideBy(this.#index, subject);
     // The tool's name implies its server and, where it is given, its alias; the rest of the key is what rules look at.
     let key = subject.tool;
     if (this.#index.looksAtSource) key += `\n${subject.source}`;

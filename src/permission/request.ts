@@ -33,6 +33,10 @@ export interface GateRequest {
   readonly alias?: string;
   /** Absent for local tools. */
   readonly server?: string;
+  /** The address of a resource, where one is to be read; `tool` is then `mcp.<server>.<uri>`, and the risk `read`. */
+  readonly uri?: string;
+  /** The name of a prompt, where one is to be filled in; `tool` is then `mcp.<server>.<prompt>`, and the risk `read`. */
+  readonly prompt?: string;
   /** The tool's own name at its server. */
   readonly toolName: string;
   /** The source that the server comes from: `global`, a handed-in manager's name, `private`; `local` for local tools. */
@@ -56,6 +60,10 @@ export interface ApprovalRequest {
   readonly session: string;
   readonly tool: string;
   readonly server?: string;
+  /** Set where a resource is asked for and no tool. */
+  readonly uri?: string;
+  /** Set where a prompt is asked for and no tool. */
+  readonly prompt?: string;
   readonly risk: Risk;
   readonly by: Caller;
   readonly args: Readonly<Record<string, unknown>>;

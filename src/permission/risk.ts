@@ -29,12 +29,19 @@ const WORD_EDGE =
 /**
  * Judges a call. Nothing that a server says of its tool lowers the risk, unless the user's configuration trusts its
  * hints: then `readOnlyHint: true` makes an otherwise unjudged tool a reading one, and it or `destructiveHint: false`
- * speaks for a telling name. An explicit `destructiveHint: true` always counts.
+ * speaks for a telling name. An explicit `destructiveHint: true` always counts. Resources and prompts are read, whatever
+ * they are called.
  */
 export function assessRisk(
-  request: Pick<GateRequest, "by" | "toolName" | "args" | "annotations" | "configuredRisk" | "trustAnnotations">,
+  request: Pick<
+    GateRequest,
+    "by" | "toolName" | "args" | "annotations" | "configuredRisk" | "trustAnnotations" | "uri" | "prompt"
+  >,
   holdsSecret: (args: GateRequest["args"]) => boolean,
 ): Assessment {
+  if ((request.uri ?? request.prompt) !== undefined) {
+    return { risks: holdsSecret(request.args) ? ["read", "credential"] : ["read"], vouched: request.by === "user" };
+  }
   const { annotations, configuredRisk } = request;
   const trusted = request.trustAnnotations === true;
   const saysReadOnly = trusted && annotations?.readOnlyHint === true;

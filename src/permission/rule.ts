@@ -5,10 +5,17 @@ import type { Risk } from "./request.ts";
 /** What a rule, a default or a person says to a call. */
 export type Decision = "allow" | "ask" | "deny";
 
-/** A rule of the user's. It concerns the calls that fit all of its conditions; without any, it concerns every call. */
+/**
+ * A rule of the user's. It concerns the calls that fit all of its conditions; without any, it concerns every call, and
+ * every resource and prompt.
+ */
 export interface Rule {
   /** Glob over either spelling of an MCP tool, `mcp.<server>.<tool>` or `mcp__<server>__<tool>`, or the name of a local tool. */
   readonly tool?: string;
+  /** Glob over the addresses of resources. Such a rule is about resources alone, as one with `tool` is about tools. */
+  readonly uri?: string;
+  /** Glob over the names of prompts, as their servers have them or in either spelling. Such a rule is about prompts alone. */
+  readonly prompt?: string;
   /** Glob over the name of a server; local tools have none. */
   readonly server?: string;
   /** Fits a call that has one of these among its risks. */
@@ -50,15 +57,24 @@ const pattern = v.pipe(
 );
 
 /** The shape of a {@link Rule}; an unknown key is an error. */
-export const ruleSchema: v.GenericSchema<unknown, Rule> = v.strictObject({
-  tool: v.exactOptional(pattern),
-  server: v.exactOptional(pattern),
-  risk: v.exactOptional(v.union([risk, v.pipe(v.array(risk), v.nonEmpty(SOME_OF))], SOME_OF)),
-  source: v.exactOptional(pattern),
-  session: v.exactOptional(pattern),
-  decision: v.picklist(["allow", "ask", "deny"], "allow, ask or deny"),
-  name: v.exactOptional(pattern),
-}, wantedObject);
+export const ruleSchema: v.GenericSchema<unknown, Rule> = v.pipe(
+  v.strictObject({
+    tool: v.exactOptional(pattern),
+    uri: v.exactOptional(pattern),
+    prompt: v.exactOptional(pattern),
+    server: v.exactOptional(pattern),
+    risk: v.exactOptional(v.union([risk, v.pipe(v.array(risk), v.nonEmpty(SOME_OF))], SOME_OF)),
+    source: v.exactOptional(pattern),
+    session: v.exactOptional(pattern),
+    decision: v.picklist(["allow", "ask", "deny"], "allow, ask or deny"),
+    name: v.exactOptional(pattern),
+  }, wantedObject),
+  // Nothing is two of them: a rule that seems to protect something and never fits would be worse than none.
+  v.check(
+    ({ tool, uri, prompt }) => [tool, uri, prompt].filter((kind) => kind !== undefined).length <= 1,
+    "only one of tool, uri and prompt",
+  ),
+);
 
 /** The shape of a {@link PermissionConfig}; an unknown key is an error. */
 export const permissionSchema: v.GenericSchema<unknown, PermissionConfig> = v.strictObject({

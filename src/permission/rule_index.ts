@@ -6,6 +6,10 @@ import type { Decision, Rule } from "./rule.ts";
 export interface CallFacts {
   /** The full name, or the bare name of a local tool. */
   readonly tool: string;
+  /** A resource instead of a tool. */
+  readonly uri?: string;
+  /** A prompt instead of a tool. */
+  readonly prompt?: string;
   /** The other spelling of an MCP tool; absent, it is made of the full name. */
   readonly alias?: string;
   /** Absent for local tools. */
@@ -47,7 +51,7 @@ export function indexRules(rules: readonly Rule[]): RuleIndex {
   const others: CompiledRule[] = [];
   for (const [index, rule] of rules.entries()) {
     const risks = rule.risk === undefined ? undefined : [rule.risk].flat() as Risk[];
-    const compiled: CompiledRule = { rule, index, risks, needle: longestPart(rule.tool ?? "") };
+    const compiled: CompiledRule = { rule, index, risks, needle: longestPart(rule.tool ?? rule.prompt ?? "") };
     const server = rule.server !== undefined && isExact(rule.server) ? rule.server : pinnedServer(rule.tool);
     if (rule.tool !== undefined && isExact(rule.tool)) append(byTool, rule.tool, compiled);
     else if (server !== undefined) append(byServer, server, compiled);
@@ -79,8 +83,10 @@ function nameOf({ rule, index }: CompiledRule): string {
   return rule.name ?? `rules[${index}]`;
 }
 
-/** Every name that a rule may have for the tool of a call. */
-function spellingsOf({ tool, alias, server }: CallFacts): readonly string[] {
+/** Every name that a rule may have for the tool, or the prompt, of a call. */
+function spellingsOf({ tool, alias, server, uri, prompt }: CallFacts): readonly string[] {
+  if (uri !== undefined) return [];
+  if (prompt !== undefined) return [prompt, tool, `mcp__${server}__${prompt}`];
   if (server === undefined) return [tool, `local.${tool}`, `local__${tool}`];
   return [tool, alias ?? `mcp__${server}__${tool.slice(`mcp.${server}.`.length)}`];
 }
@@ -90,8 +96,12 @@ function fits({ rule, risks, needle }: CompiledRule, call: CallFacts, spellings:
   if (rule.source !== undefined && rule.source !== call.source) return false;
   if (risks !== undefined && !risks.some((risk) => call.risks.includes(risk))) return false;
   if (rule.session !== undefined && !matchesGlob(rule.session, call.session)) return false;
-  const { tool } = rule;
-  return tool === undefined || spellings.some((name) => name.includes(needle) && matchesGlob(tool, name));
+  const { tool, uri, prompt } = rule;
+  if (uri !== undefined) return call.uri !== undefined && matchesGlob(uri, call.uri);
+  if (prompt !== undefined && call.prompt === undefined) return false;
+  if (tool !== undefined && (call.uri ?? call.prompt) !== undefined) return false;
+  const pattern = tool ?? prompt;
+  return pattern === undefined || spellings.some((name) => name.includes(needle) && matchesGlob(pattern, name));
 }
 
 function longestPart(pattern: string): string {
