@@ -3,6 +3,7 @@ import type { Answerer, MessageEncoder } from "../jsonrpc/peer.ts";
 import type { WireProfile } from "../transport/transport.ts";
 import type { HeaderMirror } from "./mirror.ts";
 import type { JsonObject } from "./model.ts";
+import type { Subscriptions } from "./subscriptions.ts";
 import type { EraName } from "./versions.ts";
 
 /** What a result means. */
@@ -30,6 +31,12 @@ export interface Era {
   readonly answerer: Answerer | undefined;
   /** What HTTP headers repeat of the arguments of calls. Absent where the revision knows nothing of it. */
   readonly mirror?: HeaderMirror;
+  /** Answers say how long they stay good. */
+  readonly caches?: true;
+  /** The server tells of changes only to those who have subscribed to them. Absent where it does so unasked. */
+  readonly subscriptions?: Subscriptions;
+  /** The member of `_meta` by which a request asks for log messages. Absent where the connection has one level. */
+  readonly logLevelKey?: string;
   /** Reads the `result` member of a response to `method`. */
   read(method: string, result: unknown): Meaning;
 }

@@ -6,6 +6,7 @@ import { nameHeader } from "./headers.ts";
 import { HeaderMirror } from "./mirror.ts";
 import { notAnObject } from "./legacy.ts";
 import { asObject } from "./results.ts";
+import { Subscriptions } from "./subscriptions.ts";
 
 const INPUT_METHODS: ReadonlySet<string> = new Set(["tools/call", "resources/read", "prompts/get"]);
 const MAX_STATE_LENGTH = 64 << 10;
@@ -39,6 +40,9 @@ export function createModernEra(protocolVersion: string, clientInfo: JsonObject,
     },
     answerer: undefined,
     mirror,
+    caches: true,
+    subscriptions: new Subscriptions(),
+    logLevelKey: "io.modelcontextprotocol/logLevel",
     read: (method, result) => read(method, result, takesTasks),
   };
 }
