@@ -1,10 +1,12 @@
 import {
+  type AskHandlers,
   type Client,
   connectClient,
   type ConnectOptions,
   httpDialer,
   type JsonObject,
   type Reply,
+  requestInRounds,
   systemClock,
 } from "../../src/client/mod.ts";
 
@@ -91,12 +93,33 @@ async function schemaGivenBack(setting: Setting): Promise<void> {
   resultOf(await client.callTool("json_schema_echo", { schema: tool.inputSchema }));
 }
 
-/** Says of itself that it can be asked everything. */
+/** Can be asked everything; a form is accepted with nothing but its defaults. */
+const ASKS: AskHandlers = {
+  form: () => ({ action: "accept" }),
+  sample: () => ({ role: "assistant", content: { type: "text", text: "yes" }, model: "none" }),
+  roots: () => [],
+};
+
 async function metadata(setting: Setting): Promise<void> {
-  await using client = await connect(setting, {
-    capabilities: { roots: {}, sampling: {}, elicitation: {} },
-  });
+  await using client = await connect(setting, { asks: ASKS });
   await client.listTools();
+}
+
+async function elicitation(setting: Setting): Promise<void> {
+  await using client = await connect(setting, { asks: ASKS });
+  await client.listTools();
+  resultOf(await client.callTool("test_client_elicitation_defaults", {}));
+}
+
+/** Each call takes as many rounds as its server wants. */
+async function rounds(setting: Setting): Promise<void> {
+  const asks: AskHandlers = { form: () => ({ action: "accept", content: { confirmed: true } }) };
+  await using client = await connect(setting, { asks });
+  await client.listTools();
+  for (const name of ["echo_state", "no_state", "unrelated", "no_result_type"]) {
+    const params = { name: `test_mrtr_${name}`, arguments: {} };
+    resultOf(await requestInRounds(client, "tools/call", params, { asks }));
+  }
 }
 
 const justList: Scenario = calling();
@@ -106,15 +129,10 @@ const standardFlow: Scenario = calling(["test-tool", {}]);
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "initialize": justList,
   "tools_call": calling(["add_numbers", { a: 5, b: 3 }]),
-  "elicitation-sep1034-client-defaults": calling(["test_client_elicitation_defaults", {}]),
+  "elicitation-sep1034-client-defaults": elicitation,
   "sse-retry": calling(["test_reconnection", {}]),
   "request-metadata": metadata,
-  "sep-2322-client-request-state": calling(
-    ["test_mrtr_echo_state", {}],
-    ["test_mrtr_no_state", {}],
-    ["test_mrtr_unrelated", {}],
-    ["test_mrtr_no_result_type", {}],
-  ),
+  "sep-2322-client-request-state": rounds,
   "http-standard-headers": standardHeaders,
   "http-custom-headers": customHeaders,
   "http-invalid-tool-headers": everyToolThatIsLeft,
