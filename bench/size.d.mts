@@ -5,8 +5,16 @@ export interface BundleSize {
   readonly faults: readonly string[];
 }
 
-/** The most that each entry may cost, in bytes after gzip. */
-export const SIZE_BUDGETS: Readonly<Record<string, { readonly file: string; readonly gzipBytes: number }>>;
+export interface SizeBudget {
+  /** A file of the project, or else {@link SizeBudget.text}. */
+  readonly file?: string;
+  /** A program that stands at the project's root. */
+  readonly text?: string;
+  /** The most that it may cost, in bytes after gzip. */
+  readonly gzipBytes: number;
+}
+
+export const SIZE_BUDGETS: Readonly<Record<string, SizeBudget>>;
 
 /** Measures a file of the project, or a text that stands at its root. */
 export function bundleSize(entry: { readonly file: string } | { readonly text: string }): Promise<BundleSize>;

@@ -52,7 +52,9 @@ export async function requestInRounds(
       remainingMs -= clock.monotonic() - from;
       next = {
         ...(inputRequests === undefined ? {} : {
-          inputResponses: await answerInputs(asks, inputRequests, { signal: options.signal ?? NEVER }),
+          inputResponses: await answerInputs(asks, inputRequests, {
+            signal: options.signal ?? new AbortController().signal,
+          }),
         }),
         ...(requestState === undefined ? {} : { requestState }),
       };
@@ -65,8 +67,6 @@ export async function requestInRounds(
     }
   }
 }
-
-const NEVER: AbortSignal = new AbortController().signal;
 
 /** The error for a server that asks without end. */
 export function tooManyRounds(method: string, maxRounds: number): HostError {
