@@ -3,7 +3,9 @@ import type { Clock } from "../kernel/clock.ts";
 import { unsupported } from "../kernel/errors.ts";
 import type { ChildProcess, FetchFunction, Runtime, SpawnFunction } from "../kernel/runtime.ts";
 import type { SecretRegistry } from "../kernel/secrets.ts";
+import { sseDialer } from "../transport/endpoint_sse.ts";
 import { httpDialer } from "../transport/http.ts";
+import type { LinkOptions } from "../transport/http_link.ts";
 import type { LargeFrames } from "../transport/frames.ts";
 import { stdioDialer } from "../transport/stdio.ts";
 import type { Dialer } from "../transport/transport.ts";
@@ -111,19 +113,13 @@ function dialProcess(config: ServerConfig, transport: StdioTransportConfig, cont
 }
 
 function dialHttp(config: ServerConfig, transport: HttpTransportConfig, context: DialContext): Dialer {
-  if (transport.type === "sse") {
-    throw unsupported(
-      `reach server "${config.name}" over the older HTTP with SSE`,
-      `use its Streamable HTTP endpoint with type "http"`,
-    );
-  }
   if (config.sandbox !== undefined) {
     throw unsupported(`confine server "${config.name}", which is reached over HTTP`, `leave "sandbox" out`);
   }
   const { runtime, clock } = context;
   const { url, headers } = withoutUserinfo(transport);
   const { tokens, fetch = runtime.fetch } = authorised(config, context);
-  return httpDialer({
+  const options: LinkOptions = {
     url,
     fetch,
     headers: config.auth.type === "bearer"
@@ -133,7 +129,9 @@ function dialHttp(config: ServerConfig, transport: HttpTransportConfig, context:
     contentLengthIsDecoded: runtime.contentLengthIsDecoded,
     frames: context.frames,
     clock,
-  });
+  };
+  // What is said to be the older transport is not asked for the newer; the newer is often said and the older meant.
+  return transport.type === "sse" ? sseDialer(options) : httpDialer({ ...options, older: sseDialer(options) });
 }
 
 function authorised(config: ServerConfig, { auth, runtime, clock, secrets }: DialContext): Authorised {

@@ -64,7 +64,6 @@ describe("README", () => {
   );
 
   it.each<[string, Partial<ServerConfigInput>]>([
-    ["the older HTTP with SSE", { type: "sse", url: "http://127.0.0.1:1/sse" }],
     ["OAuth", { url: "http://127.0.0.1:1/mcp", auth: { type: "oauth" } }],
     ["client credentials", { url: "http://127.0.0.1:1/mcp", auth: { type: "client_credentials" } }],
     ["mutual TLS", { url: "http://127.0.0.1:1/mcp", auth: { type: "mtls" } }],

@@ -175,11 +175,14 @@ describe("dial", () => {
     expect(seen.headers.get("authorization")).toBe(`Basic ${btoa("me:p@ss")}`);
   });
 
-  it("the older HTTP with SSE is refused and not spoken by halves", () => {
-    const config = normaliseServer({ name: "a", transport: { type: "sse", url: "https://x.test" } });
-    expect(() => dialServer(config, { runtime: runtime(), clock, secrets })).toThrow(
-      expect.objectContaining({ code: "ERR_UNSUPPORTED_HERE" }),
-    );
+  it("the older HTTP with SSE is spoken where it is said, and known where HTTP is (C-VER-13)", () => {
+    const dialed = (type: "http" | "sse"): ReturnType<typeof dialServer>["dialer"] => {
+      const config = normaliseServer({ name: "a", transport: { type, url: "https://x.test/mcp?key=1" } });
+      return dialServer(config, { runtime: runtime(), clock, secrets }).dialer;
+    };
+    expect(dialed("sse")).toMatchObject({ name: "sse", key: "sse:https://x.test/mcp", handshakeOnly: true });
+    expect(dialed("http")).toMatchObject({ name: "http", older: { name: "sse" } });
+    expect(dialed("http").handshakeOnly).toBeUndefined();
   });
 });
 
