@@ -60,7 +60,7 @@ describe("command line over a real host", () => {
   });
 
   it("calls pass the gate and are in the log", async () => {
-    expect(await run("call", "mcp.a.echo", '{"text":"hello"}', "--log", log)).toMatchObject({ code: 0, err: "" });
+    expect(await run("call", "mcp.a.echo", '{"message":"hello"}', "--log", log)).toMatchObject({ code: 0, err: "" });
     expect(await run("call", "mcp.a.add", '{"a":1,"b":2}', "--log", log)).toMatchObject({
       code: 3,
       out: "",
@@ -89,7 +89,7 @@ describe("command line over a real host", () => {
 
   it("serve makes its calls, follows the log and ends when it is interrupted", async () => {
     const calls = join(directory, "calls.json");
-    writeFileSync(calls, JSON.stringify([{ tool: "mcp.a.echo", arguments: { text: "hello" } }]));
+    writeFileSync(calls, JSON.stringify([{ tool: "mcp.a.echo", arguments: { message: "hello" } }]));
     expect(await run("serve", "--calls", calls, "--log", log, "--once")).toMatchObject({ code: 0, err: "" });
 
     const terminal = terminalFor(["serve", "--log", log]);
