@@ -97,7 +97,9 @@ async function measure({ transport, kind, sse, mib }, built) {
     }),
     servers: [{
       name: "large",
-      ...(server === undefined ? { command: "node", args: [here("large_stdio.mjs")] } : { url: server.url }),
+      ...(server === undefined
+        ? { command: "node", args: [here("../tests/fixtures/large_stdio.mjs")] }
+        : { url: server.url }),
       tools: { risk: { large: "read" } },
       required: true,
     }],
@@ -137,7 +139,7 @@ async function measure({ transport, kind, sse, mib }, built) {
 }
 
 async function startHttp(sse) {
-  const child = spawn("node", [here("large_http.mjs"), ...(sse ? ["--sse"] : [])], {
+  const child = spawn("node", [here("../tests/fixtures/large_http.mjs"), ...(sse ? ["--sse"] : [])], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   for await (const url of createInterface({ input: child.stdout })) return { url, stop: () => child.kill() };

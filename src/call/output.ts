@@ -1,5 +1,6 @@
 import type { Spill, SpilledText } from "../jsonrpc/spill_sink.ts";
 import { untilAborted } from "../kernel/abort.ts";
+import { exactJson } from "../kernel/exact_json.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { CallToolResult, ContentBlock, JsonObject } from "../protocol/model.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
@@ -196,7 +197,7 @@ function isBlock(block: unknown): block is ContentBlock {
 
 function textOf(content: readonly ContentBlock[], structured: unknown): string {
   if (content.length === 1) return blockText(content[0]!);
-  if (content.length === 0) return structured === undefined ? "" : JSON.stringify(structured);
+  if (content.length === 0) return structured === undefined ? "" : exactJson(structured) ?? "";
   return content.map((block) => blockText(block)).join("\n");
 }
 

@@ -1,3 +1,5 @@
+import { exactJson } from "../kernel/exact_json.ts";
+
 /** Escape sequences of terminals: CSI; OSC, DCS, SOS, PM and APC, with their text where it has an end; the short ones. */
 const SEQUENCES =
   // deno-lint-ignore no-control-regex
@@ -26,7 +28,7 @@ export function headAndTail(text: string, lines: number): string {
 
 /** JSON whose strings keep every character but show the unsafe ones as escapes. */
 export function safeJson(value: unknown, indent?: number): string {
-  const text = JSON.stringify(value, undefined, indent) ?? "null";
+  const text = exactJson(value, indent) ?? "null";
   return text.replace(INVISIBLE, (char) => [...char].map(escapeOf).join(""));
 }
 

@@ -31,6 +31,37 @@ export function parseExact(text: string): unknown {
   return marked === text ? value : replaceMarked(value, nonce, BigInt);
 }
 
+/**
+ * Parses the text of a message. Only in what looks like the result of a call are unsafe integers bigint, see
+ * {@link keepExact}. Throws what `JSON.parse` throws.
+ */
+export function parseMessage(text: string): unknown {
+  return hasLongNumber(text) ? keepExact(parseExact(text)) : JSON.parse(text);
+}
+
+/**
+ * Leaves bigints where they are data: in the result of a call. Everywhere else, in definitions, cursors and progress,
+ * they become the doubles that everybody who reads JSON in JavaScript counts on.
+ */
+export function keepExact(value: unknown): unknown {
+  const { result } = (value ?? {}) as { readonly result?: unknown };
+  const isCallResult = typeof result === "object" && result !== null &&
+    ("content" in result || "structuredContent" in result);
+  return isCallResult ? value : withDoubles(value);
+}
+
+/** Turns bigints into doubles, in place. Recursion is as deep as the value, which is bounded. */
+function withDoubles(value: unknown): unknown {
+  if (typeof value === "bigint") return Number(value);
+  if (typeof value !== "object" || value === null) return value;
+  for (const [name, member] of Object.entries(value)) {
+    if (typeof member !== "bigint" && typeof member !== "object") continue;
+    const made = withDoubles(member);
+    if (made !== member) (value as Record<string, unknown>)[name] = made;
+  }
+  return value;
+}
+
 /** The text with each unsafe integer as a string: `nonce`, then its digits. Wrong JSON stays wrong. */
 export function markLongIntegers(text: string, nonce: string): string {
   let out = "";

@@ -49,8 +49,8 @@ export type ParsedMessage =
   | { readonly kind: "malformed"; readonly reason: MalformedReason; readonly id?: RequestId };
 
 /** Reads one frame. Never throws. */
-export function readMessage(text: string, limits: ParseLimits): ParsedMessage {
-  const parsed = boundedParse(text, limits);
+export function readMessage(text: string, limits: ParseLimits, parse?: (text: string) => unknown): ParsedMessage {
+  const parsed = boundedParse(text, limits, parse);
   return parsed.ok ? messageOf(parsed.value) : { kind: "malformed", reason: parsed.reason };
 }
 

@@ -13,15 +13,15 @@ export function scrubDeep<T>(value: T, scrub: (text: string) => string): T {
 
 function deep(value: unknown, scrub: (text: string) => string, depth: number): unknown {
   if (typeof value === "string") return scrub(value);
-  if (typeof value === "number") return deepNumber(value, scrub);
+  if (typeof value === "number" || typeof value === "bigint") return deepNumber(value, scrub);
   if (typeof value !== "object" || value === null) return value;
   if (depth > MAX_DEPTH) return TOO_DEEP;
   return Array.isArray(value) ? deepList(value, scrub, depth) : deepObject(value as JsonRecord, scrub, depth);
 }
 
 /** A secret made of digits comes back as a number where a server reads it as one. */
-function deepNumber(value: number, scrub: (text: string) => string): number | string {
-  if (Math.abs(value) < MIN_NUMBER) return value;
+function deepNumber(value: number | bigint, scrub: (text: string) => string): number | bigint | string {
+  if (value < MIN_NUMBER && value > -MIN_NUMBER) return value;
   const text = String(value);
   const clean = scrub(text);
   return clean === text ? value : clean;

@@ -161,7 +161,8 @@ export class AnswerReader {
 
   /** `id`: the request whose stream it is, if it is one's; `isWhole`: the text is all that the response holds. */
   #deliver(text: string, id: number | undefined, isWhole: boolean): void {
-    this.#deliverParsed(readMessage(text, this.#limits), text.length, id, isWhole);
+    const message = readMessage(text, this.#limits, this.#options.frames?.parse);
+    this.#deliverParsed(message, text.length, id, isWhole);
   }
 
   #deliverParsed(message: ParsedMessage, bytes: number, id: number | undefined, isWhole: boolean): void {

@@ -1,3 +1,4 @@
+import { parseMessage } from "../jsonrpc/exact_numbers.ts";
 import { type SpillOptions, SpillParser, WHOLE_FRAME_BYTES } from "../jsonrpc/spill.ts";
 import { readLargeBody } from "./large_body.ts";
 import { LargeEvents } from "./large_events.ts";
@@ -16,6 +17,7 @@ export function largeFrames(options: LargeFramesOptions): LargeFrames {
   const { maxWholeBytes = WHOLE_FRAME_BYTES, ...parsing } = options;
   const open = (): SpillParser => new SpillParser(parsing);
   return {
+    parse: parseMessage,
     lines: (handlers) => new LargeLines(maxWholeBytes, open, handlers),
     events: (parser, onFrame) => new LargeEvents(maxWholeBytes, open, parser, onFrame),
     body: (response, lengthIsDecoded) => readLargeBody(response, maxWholeBytes, open, lengthIsDecoded),

@@ -37,7 +37,7 @@ export class PipeReader {
     this.#onFatal = onFatal;
     this.#limits = limits;
     const handlersOfLines: FrameLineHandlers = {
-      onLine: (text, bytes) => this.#onParsed(readMessage(text, limits), bytes, text),
+      onLine: (text, bytes) => this.#onParsed(readMessage(text, limits, frames?.parse), bytes, text),
       onTooLong: (bytes) => this.#onTooLong(bytes),
       onFrame: (message, bytes, beginning) => this.#onParsed(message, bytes, beginning),
     };
