@@ -8,8 +8,11 @@ import type {
   Tool,
 } from "../protocol/model.ts";
 import type { VerdictCache } from "../protocol/negotiate.ts";
+import type { LogLevel, TraceContext } from "../protocol/request_meta.ts";
+import type { SubscriptionListener } from "../protocol/subscriptions.ts";
 import type { Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
 import type { AskHandlers } from "./asks.ts";
+import type { ResponseCache } from "./cache.ts";
 import type { Reply } from "./reply.ts";
 
 /** How one request may be bounded and watched. */
@@ -35,6 +38,14 @@ export interface RequestOptions {
    * {@link ConnectOptions.asks}. What is asked inside a result is for `requestInRounds`.
    */
   readonly asks?: AskHandlers;
+  /** Where the request stands in a distributed trace: goes out in its metadata. */
+  readonly trace?: TraceContext;
+  /** Wants log messages of this level and above while it runs, where the revision lets each request say so. */
+  readonly logLevel?: LogLevel;
+  /** Take no answer out of {@link ConnectOptions.cache}; the one that comes is kept there all the same. */
+  readonly fresh?: boolean;
+  /** Of a request `subscriptions/listen`: hears what the server tells under it, its acknowledgement first. */
+  readonly onSubscribed?: SubscriptionListener;
 }
 
 /** What negotiation found. */
@@ -46,6 +57,8 @@ export interface ServerFacts {
   readonly serverInfo: Implementation | undefined;
   readonly capabilities: ServerCapabilities;
   readonly instructions: string | undefined;
+  /** Changes are told only to those who subscribe to them, see `keepListening`. Absent where they are told unasked. */
+  readonly subscribes?: boolean;
 }
 
 /** Limits on listing. */
@@ -58,7 +71,7 @@ export interface ListLimits {
 
 export interface ToolList {
   readonly tools: readonly Tool[];
-  /** Entries that have no usable shape, as received. */
+  /** Entries that have no usable shape, or annotations for headers that no call could obey. */
   readonly malformed: readonly { readonly name: string | undefined; readonly why: string }[];
   /** Set when a cap, a repeated cursor or the page limit ended the listing early. */
   readonly truncated?: "tools" | "pages" | "repeated_cursor";
@@ -118,6 +131,10 @@ export interface ConnectOptions extends ClientHandlers {
   readonly pin?: string;
   /** Remembers which era a server speaks. Default: nothing is remembered. */
   readonly verdicts?: VerdictCache;
+  /** Keeps answers for as long as servers say that they are good. Default: none is kept. */
+  readonly cache?: ResponseCache;
+  /** Whose credentials the connection has: other connections with the same may share its private answers. Default: none. */
+  readonly identity?: string;
   readonly clientInfo?: Implementation;
   /** What is declared to the server, beside what {@link asks} can answer. */
   readonly capabilities?: ClientCapabilities;

@@ -17,6 +17,8 @@ export interface Outgoing {
   readonly id?: number;
   /** The parameters that `text` was made from; headers mirror some of them. */
   readonly params?: unknown;
+  /** It stands as long as the connection does: that it fails says nothing about requests that somebody waits for. */
+  readonly isStanding?: boolean;
 }
 
 /** A live connection to one server. */
@@ -83,6 +85,8 @@ export type WarningKind =
   /** What a server asks belongs to no request, or it cannot be told to which. */
   | "misdirected_ask"
   | "unexpected_batch"
+  /** A change was told under no subscription that is open, or under one that has not asked for it. */
+  | "unknown_subscription"
   /** A notification or an answer of ours was refused or could not leave. */
   | "undelivered"
   /** What a server offers as its stream of messages is none, or cannot be read. */

@@ -33,6 +33,10 @@ export interface PeerRequestOptions {
   readonly takesSpills?: boolean | undefined;
   /** Answers what the server asks for the sake of this request. Its time stands still meanwhile. */
   readonly answerAsk?: AskAnswerer | undefined;
+  /** See {@link Outgoing.isStanding}. */
+  readonly isStanding?: boolean;
+  /** Told the id under which it goes out, before it does. */
+  readonly onId?: (id: number) => void;
 }
 
 /** Ids of requests that were given up and may still be answered. */
@@ -131,7 +135,10 @@ export class Peer implements TransportHandlers {
         heldAt: 0,
       });
       if (signal !== undefined) this.#signals.add(signal, id);
-      transport.send({ text, method, id, params });
+      options.onId?.(id);
+      transport.send(
+        options.isStanding === true ? { text, method, id, params, isStanding: true } : { text, method, id, params },
+      );
     });
   }
 

@@ -4,31 +4,33 @@ import type { Clock, Timer } from "../kernel/clock.ts";
 const MAX_KINDS = 8;
 
 /**
- * Notices of a change that were too many to be passed on. They carry nothing but their name, so one stands for all that
- * were dropped: it is passed on after `delayMs`, and whoever hears it looks at what is true then.
+ * Notices of a change that were too many to be passed on. They say no more than what has changed, so the latest stands for
+ * all that were dropped: it is passed on after `delayMs`, and whoever hears it looks at what is true then.
  */
 export class MissedChanges {
   readonly #clock: Clock;
   readonly #delayMs: number;
-  readonly #tell: (method: string) => void;
-  readonly #methods = new Set<string>();
+  readonly #tell: (method: string, params: unknown) => void;
+  /** With the parameters of the latest: they may name what it belongs to. */
+  readonly #methods = new Map<string, unknown>();
   #timer: Timer | undefined;
 
-  constructor(clock: Clock, delayMs: number, tell: (method: string) => void) {
+  constructor(clock: Clock, delayMs: number, tell: (method: string, params: unknown) => void) {
     this.#clock = clock;
     this.#delayMs = delayMs;
     this.#tell = tell;
   }
 
   /** A notice has been dropped. */
-  add(method: string): void {
-    if (!/^notifications\/[a-z_/]{1,60}list_changed$/.test(method) || this.#methods.size >= MAX_KINDS) return;
-    this.#methods.add(method);
+  add(method: string, params: unknown): void {
+    if (!/^notifications\/[a-z_/]{1,60}list_changed$/.test(method)) return;
+    if (this.#methods.size >= MAX_KINDS && !this.#methods.has(method)) return;
+    this.#methods.set(method, params);
     this.#timer ??= this.#clock.after(this.#delayMs, () => {
       this.#timer = undefined;
       const missed = [...this.#methods];
       this.#methods.clear();
-      for (const each of missed) this.#tell(each);
+      for (const [each, params] of missed) this.#tell(each, params);
     });
   }
 

@@ -29,12 +29,12 @@ export class PeerListener {
   constructor(clock: Clock, handlers: PeerHandlers) {
     this.#handlers = handlers;
     this.#notifications = new RateWindow(clock, MAX_NOTIFICATIONS, NOTIFICATIONS_MS);
-    this.#missed = new MissedChanges(clock, NOTIFICATIONS_MS, (method) => this.#notify(method, undefined));
+    this.#missed = new MissedChanges(clock, NOTIFICATIONS_MS, (method, params) => this.#notify(method, params));
   }
 
   notification(method: string, params: unknown): void {
     if (this.#notifications.take()) return this.#notify(method, params);
-    this.#missed.add(method);
+    this.#missed.add(method, params);
     this.warn("flood", method.slice(0, 100));
   }
 

@@ -80,11 +80,15 @@ export class PendingTable {
     return this.#requests.get(id);
   }
 
-  /** The one request in flight, if there is exactly one. */
+  /** The one request whose answer is awaited, if there is exactly one; what has no end in time is not. */
   only(): PendingRequest | undefined {
-    if (this.#requests.size !== 1) return undefined;
-    for (const request of this.#requests.values()) return request;
-    return undefined;
+    let found: PendingRequest | undefined;
+    for (const request of this.#requests.values()) {
+      if (request.hardDeadline === Infinity) continue;
+      if (found !== undefined) return undefined;
+      found = request;
+    }
+    return found;
   }
 
   /** The one request that takes asks, if there is exactly one. */

@@ -17,6 +17,9 @@ export interface Sifted {
   readonly malformed: readonly { readonly name: string; readonly why: string }[];
 }
 
+/** What a server answers when headers and body do not fit (2026-07-28, error codes). It has executed nothing. */
+export const HEADER_MISMATCH = -32020;
+
 const ANNOTATION = "x-mcp-header";
 const TOKEN = /^[\w!#$%&'*+.^`|~-]{1,256}$/;
 /** What they hold is data and no schema, whatever it looks like. */

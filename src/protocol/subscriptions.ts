@@ -26,6 +26,7 @@ export type Admission =
 /** Hears what arrives under one subscription: its acknowledgement first. */
 export type SubscriptionListener = (method: string, params: JsonObject) => void;
 
+export const LISTEN = "subscriptions/listen";
 export const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
 

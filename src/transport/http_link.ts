@@ -71,7 +71,7 @@ export abstract class HttpLink implements Transport {
   protected abstract release(end: TransportEnd): Promise<void> | undefined;
 
   /** Puts down what kept a message from its server. */
-  protected onUnreached({ id, method }: Outgoing, cause: unknown, attempt: Attempt): void {
+  protected onUnreached({ id, method, isStanding }: Outgoing, cause: unknown, attempt: Attempt): void {
     if (attempt.controller.signal.aborted) return; // we let go of it ourselves
     const { sent } = attempt;
     if (isHostError(cause)) {
@@ -84,7 +84,7 @@ export abstract class HttpLink implements Transport {
     const error = lost(`Cannot reach the server for ${method || "an answer"}`, cause);
     if (id === undefined) this.warnOfUndelivered(code);
     else this.lose(id, { error, sent: sent && !NOT_SENT.has(code), refused: false });
-    if (++this.#unreached >= MAX_UNREACHED) void this.end({ reason: "unreachable", error });
+    if (isStanding !== true && ++this.#unreached >= MAX_UNREACHED) void this.end({ reason: "unreachable", error });
   }
 
   protected onReached(): void {

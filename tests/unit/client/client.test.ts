@@ -210,7 +210,7 @@ describe("owner of a client", () => {
     const told: unknown[] = [];
     const { client } = await connect(() => hi, {
       "tools/call": (connection) => {
-        connection.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+        connection.send({ jsonrpc: "2.0", method: "notifications/message" });
         connection.send("noise");
         return hi;
       },
@@ -222,7 +222,7 @@ describe("owner of a client", () => {
     await client.callTool("t", {});
     await client.close();
     await client.close();
-    expect(told).toEqual(["notifications/tools/list_changed", "noise", "closed"]);
+    expect(told).toEqual(["notifications/message", "noise", "closed"]);
   });
 
   test("can do without any of them", async () => {

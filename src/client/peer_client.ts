@@ -1,0 +1,269 @@
+import { untilAborted, whenAborted } from "../kernel/abort.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { HostError, isRemoteError } from "../kernel/errors.ts";
+import type { JsonObject } from "../kernel/json.ts";
+import type { Peer } from "../jsonrpc/peer.ts";
+import type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
+import type { Settled } from "../jsonrpc/pending.ts";
+import { isOutdated } from "../protocol/classify_probe.ts";
+import type { Era } from "../protocol/era.ts";
+import { HEADER_MISMATCH, type HeaderMirror } from "../protocol/mirror.ts";
+import type { Negotiated } from "../protocol/negotiate.ts";
+import { withMeta } from "../protocol/request_meta.ts";
+import { asObject, type Introduction } from "../protocol/results.ts";
+import { LISTEN } from "../protocol/subscriptions.ts";
+import { answererOf } from "./asks.ts";
+import type { CachedConnection } from "./cache.ts";
+import type { Client, ConnectOptions, ListLimits, RequestOptions, ServerFacts, ToolList } from "./client.ts";
+import { listAllTools } from "./list_tools.ts";
+import { failed, readCall, readReply } from "./read_reply.ts";
+import type { FailedReply, Reply } from "./reply.ts";
+import { explained } from "./too_large.ts";
+
+const TIMEOUT_MS = 60_000;
+const MAX_TOTAL_MS = 600_000;
+
+/** What a client is made of. */
+export interface ClientParts {
+  readonly negotiated: Negotiated;
+  readonly clock: Clock;
+  readonly options: ConnectOptions;
+  /** Who answers what is asked for the sake of a request that brings no handlers of its own. */
+  readonly answererFor: (method: string) => AskAnswerer | undefined;
+}
+
+/** A client over one connection that stands. */
+export class PeerClient implements Client {
+  #facts: ServerFacts;
+  #negotiated: Negotiated;
+  readonly #clock: Clock;
+  readonly #options: ConnectOptions;
+  readonly #answererFor: ClientParts["answererFor"];
+  readonly #cache: CachedConnection | undefined;
+  /** Arguments are repeated in headers: only what goes over HTTP has any. */
+  readonly #hasHeaders: boolean;
+  /** Connections to a server that was exchanged, on which requests were in flight. */
+  readonly #left: Peer[] = [];
+  /** Requests that stand until their connection ends. */
+  readonly #standing = new Set<AbortController>();
+  #relisting: Promise<void> | undefined;
+
+  constructor({ negotiated, clock, options, answererFor }: ClientParts) {
+    this.#negotiated = negotiated;
+    this.#clock = clock;
+    this.#options = options;
+    this.#answererFor = answererFor;
+    this.#cache = options.cache?.connection(options.dialer.key, options.identity);
+    this.#hasHeaders = options.dialer.kind === "web";
+    this.#facts = factsOf(negotiated.era, negotiated);
+  }
+
+  get facts(): ServerFacts {
+    return this.#facts;
+  }
+
+  get isOpen(): boolean {
+    return this.#negotiated.peer.isOpen;
+  }
+
+  /** The same connection, and another session. */
+  renewed(introduction: Introduction): void {
+    this.#facts = factsOf(this.#negotiated.era, introduction);
+    this.#options.onRenewed?.();
+  }
+
+  /** A notification of the server; the owner is told of what anybody here may believe. */
+  hear(method: string, params: unknown): void {
+    const admission = this.#negotiated.era.subscriptions?.admit(method, params);
+    if (admission === "foreign") return this.#options.onWarning?.("unknown_subscription", method);
+    this.#cache?.hear(method, params);
+    if (admission !== "acknowledged") this.#options.onNotification?.(method, params);
+  }
+
+  request(method: string, params: JsonObject | undefined, options: RequestOptions = {}): Promise<Reply> {
+    if (method === LISTEN) return this.#listen(params, options);
+    const cached = this.#cache?.find(this.#negotiated.era, method, params);
+    if (cached?.found !== undefined && options.fresh !== true) {
+      return Promise.resolve({ kind: "done", result: cached.found, bytes: 0, resends: 0 });
+    }
+    const sending = this.#send(method, params, options, (reply) => reply);
+    return cached === undefined ? sending : sending.then((reply) => {
+      cached.keep(reply);
+      return reply;
+    });
+  }
+
+  callTool(name: string, args: JsonObject | undefined, options: RequestOptions = {}): Promise<Reply> {
+    // Many servers refuse a call without the member, none an empty object.
+    const given: unknown = args ?? {};
+    if (asObject(given) === undefined) return Promise.resolve(failed(notAnObject(given), false, false, 0));
+    return this.#send("tools/call", { name, arguments: given }, options, readCall);
+  }
+
+  async listTools(options: RequestOptions & ListLimits = {}): Promise<ToolList> {
+    const list = await listAllTools(this, this.#clock, options);
+    const mirror = this.#mirror(this.#negotiated.era);
+    if (mirror === undefined) return list;
+    const { tools, malformed } = mirror.sift(list.tools);
+    return malformed.length === 0 ? list : { ...list, tools, malformed: [...list.malformed, ...malformed] };
+  }
+
+  notify(method: string, params?: JsonObject): void {
+    void this.#negotiated.peer.notify(method, params);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#negotiated.peer, ...this.#left].map((peer) => peer.close()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #send(
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions,
+    finish: (reply: Reply) => Reply,
+    again = false,
+  ): Promise<Reply> {
+    const { era, peer } = this.#negotiated;
+    const { timeoutMs = TIMEOUT_MS, maxTotalMs = MAX_TOTAL_MS } = options;
+    let prepared: JsonObject | undefined;
+    try {
+      prepared = this.#prepare(params, options);
+    } catch (error) {
+      return Promise.resolve(failed(error as HostError, false, false, 0));
+    }
+    const sentAt = this.#hasHeaders ? this.#clock.monotonic() : 0;
+    const sending = peer.request(method, prepared, {
+      signal: options.signal,
+      timeoutMs,
+      maxTotalMs,
+      onProgress: options.onProgress,
+      takesSpills: options.takesSpills,
+      answerAsk: options.asks === undefined ? this.#answererFor(method) : answererOf(options.asks),
+    });
+    return sending.then((settled) => {
+      const reply = finish(readReply(era, method, settled));
+      if (settled.ok) return reply;
+      const remainingMs = maxTotalMs - (this.#hasHeaders ? this.#clock.monotonic() - sentAt : 0);
+      const remedy = again || remainingMs <= 0 ? undefined : this.#remedy(method, settled, options, remainingMs);
+      if (remedy === undefined) {
+        const mirror = method === "tools/call" ? this.#mirror(era) : undefined;
+        return explained(reply, method, () => mirror?.headersOf(prepared) ?? {});
+      }
+      return remedy.then(async (error) => {
+        if (error !== undefined) return failed(error, true, true, reply.resends);
+        const next = await this.#send(method, params, { ...options, maxTotalMs: remainingMs }, finish, true);
+        return { ...next, resends: next.resends + reply.resends + 1 };
+      });
+    });
+  }
+
+  #prepare(params: JsonObject | undefined, { trace, logLevel }: RequestOptions): JsonObject | undefined {
+    if (trace === undefined && logLevel === undefined && params?.["_meta"] === undefined) return params;
+    const { logLevelKey } = this.#negotiated.era;
+    return withMeta(
+      params,
+      trace,
+      logLevel === undefined || logLevelKey === undefined ? {} : { [logLevelKey]: logLevel },
+    );
+  }
+
+  /**
+   * What to do before a request that the server has proved not to have executed is sent once more; nothing for any other.
+   * Resolves with what stands in the way, and never rejects.
+   */
+  #remedy(
+    method: string,
+    settled: Settled & { readonly ok: false },
+    { signal, timeoutMs = TIMEOUT_MS }: RequestOptions,
+    maxTotalMs: number,
+  ): Promise<FailedReply["error"] | undefined> | undefined {
+    const { error } = settled;
+    if (isOutdated(this.#negotiated.era, settled)) return this.#follow(this.#negotiated, signal);
+    const isMismatch = method === "tools/call" && isRemoteError(error) && error.code === HEADER_MISMATCH;
+    if (!isMismatch || this.#mirror(this.#negotiated.era) === undefined) return undefined;
+    this.#relisting ??= this.#relist({ fresh: true, timeoutMs, maxTotalMs }).finally(() => this.#relisting = undefined);
+    return untilAborted(this.#relisting, `Request ${method}`, signal).then(
+      () => undefined,
+      (cause: HostError) => signal?.aborted === true ? cause : error,
+    );
+  }
+
+  /** The list that is known is old: the headers are made by the one that holds now, and the owner learns of it. */
+  async #relist(options: RequestOptions): Promise<void> {
+    await this.listTools(options);
+    this.#options.onNotification?.("notifications/tools/list_changed", undefined);
+  }
+
+  /** The server was exchanged for one that speaks otherwise: goes over to it. Gives what came in between; never rejects. */
+  async #follow(from: Negotiated, signal: AbortSignal | undefined): Promise<FailedReply["error"] | undefined> {
+    if (this.#negotiated !== from) return undefined;
+    try {
+      const next = await untilAborted(from.renegotiate(), "Request", signal);
+      if (this.#negotiated !== from) return undefined;
+      this.#negotiated = next;
+      const gone = new HostError("ERR_CONNECTION_LOST", "Subscription has ended: the server was exchanged");
+      for (const controller of this.#standing) controller.abort(gone);
+      if (from.peer !== next.peer && from.peer.inFlight > 0) this.#left.push(from.peer);
+      this.renewed(next);
+      return undefined;
+    } catch (error) {
+      return error as FailedReply["error"];
+    }
+  }
+
+  /** A subscription: its request is answered when it ends, and has no other bound in time than its caller wants. */
+  async #listen(params: JsonObject | undefined, options: RequestOptions): Promise<Reply> {
+    const { era, peer } = this.#negotiated;
+    const { signal, timeoutMs = Infinity, maxTotalMs = Infinity, onSubscribed } = options;
+    const { subscriptions } = era;
+    if (subscriptions === undefined) {
+      const text = "Cannot subscribe to changes: this server tells of them unasked";
+      return failed(new HostError("ERR_UNSUPPORTED_HERE", text), false, false, 0);
+    }
+    const controller = new AbortController();
+    if (signal?.aborted === true) controller.abort(signal.reason);
+    const leave = signal === undefined ? undefined : whenAborted(signal, () => controller.abort(signal.reason));
+    this.#standing.add(controller);
+    let open: number | undefined;
+    const settled = await peer.request(LISTEN, params, {
+      signal: controller.signal,
+      timeoutMs,
+      maxTotalMs,
+      isStanding: true,
+      onId: (id) => {
+        open = id;
+        subscriptions.open(id, params, onSubscribed);
+      },
+    });
+    leave?.();
+    this.#standing.delete(controller);
+    if (open !== undefined) subscriptions.close(open);
+    if (isOutdated(era, settled)) await this.#follow(this.#negotiated, signal);
+    return readReply(era, LISTEN, settled);
+  }
+
+  #mirror(era: Era): HeaderMirror | undefined {
+    return this.#hasHeaders ? era.mirror : undefined;
+  }
+}
+
+function factsOf({ name, protocolVersion, subscriptions }: Era, introduction: Introduction): ServerFacts {
+  const { serverInfo, capabilities, instructions } = introduction;
+  return Object.freeze({
+    era: name,
+    protocolVersion,
+    serverInfo,
+    capabilities,
+    instructions,
+    ...(subscriptions === undefined ? {} : { subscribes: true }),
+  });
+}
+
+function notAnObject(args: unknown): HostError {
+  const found = Array.isArray(args) ? "an array" : `a ${typeof args}`;
+  return new HostError("ERR_INVALID_ARGUMENTS", `Cannot call a tool: its arguments are ${found}, wanted an object`);
+}
