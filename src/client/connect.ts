@@ -36,10 +36,10 @@ export async function connectClient(options: ConnectOptions): Promise<Client> {
   const capabilities = declared(options.asks, options.capabilities);
   checkExtensions(capabilities);
   const { askee, ofRequest } = askeesOf(options.asks, capabilities);
-  let client: PeerClient | undefined;
+  const made: { client?: PeerClient } = {};
   const handlers: PeerHandlers = {
     onNotification: (method, params) =>
-      client === undefined ? options.onNotification?.(method, params) : client.hear(method, params),
+      made.client === undefined ? options.onNotification?.(method, params) : made.client.hear(method, params),
     onWarning: (kind, excerpt) => options.onWarning?.(kind, excerpt),
     onEnd: (end) => options.onEnd?.(end),
     onError: (error) => options.onError?.(error),
@@ -56,8 +56,8 @@ export async function connectClient(options: ConnectOptions): Promise<Client> {
     verdicts: options.verdicts,
     clientInfo: options.clientInfo ?? CLIENT_INFO,
     capabilities,
-    onRenewed: (introduction) => client?.renewed(introduction),
+    onRenewed: (introduction) => made.client?.renewed(introduction),
   });
-  client = new PeerClient({ negotiated, clock, options, answererFor: ofRequest });
-  return client;
+  made.client = new PeerClient({ negotiated, clock, options, answererFor: ofRequest });
+  return made.client;
 }
