@@ -391,6 +391,16 @@ describe("pinned revision", () => {
     expect(server.heard[0]).toBe(pin === MODERN ? "server/discover" : "initialize");
   });
 
+  test("may be the one before the first, which is not accepted unasked (FR-32)", async () => {
+    const server = new ScriptedServer({ "server/discover": failure(-32601), "initialize": initialized("2024-10-07") });
+    const { outcome } = await attempted(server.dialer, { pin: "2024-10-07" });
+    expect(outcome?.era).toMatchObject({ name: "legacy", protocolVersion: "2024-10-07" });
+    expect((await attempted(server.dialer)).error).toMatchObject({
+      code: "ERR_VERSION",
+      facts: { found: ["2024-10-07"] },
+    });
+  });
+
   const refused: [pin: string, script: Script, code: string][] = [
     ["1999-01-01", {}, "ERR_VERSION"],
     ["2025-03-26", { "initialize": initialized("2025-06-18") }, "ERR_VERSION"],
@@ -472,6 +482,72 @@ describe("verdict", () => {
     await running.clock.advance(3000);
     expect(running.outcome?.era.name).toBe("legacy");
     expect([...verdicts.map]).toEqual([]);
+  });
+});
+
+describe("transport that begins with a handshake", () => {
+  test("is not probed, nor pinned to a revision without one", async () => {
+    const server = new ScriptedServer(
+      { "server/discover": discovered(MODERN), "initialize": initialized(NEWEST) },
+      "web",
+    );
+    const dialer: Dialer = { ...server.dialer, handshakeOnly: true };
+    const { outcome } = await attempted(dialer);
+    expect([outcome?.era.name, server.heard]).toEqual(["legacy", ["initialize", "notifications/initialized"]]);
+    expect((await attempted(dialer, { pin: MODERN })).error).toMatchObject({ code: "ERR_VERSION" });
+    expect(server.dials).toBe(1);
+  });
+});
+
+describe("older transport of a server", () => {
+  const refusing = (status: number): Dialer => {
+    const error = new HostError("ERR_PROTOCOL", `Cannot send it: found status ${status}`, { facts: { status } });
+    return {
+      kind: "web",
+      name: "http",
+      key: "http:x",
+      dial: (_profile, handlers) => {
+        const end = { reason: "closed" } as const;
+        return Promise.resolve({
+          send: ({ id }) => id === undefined ? undefined : handlers.onLost(id, { error, sent: true, refused: true }),
+          abandon: () => {},
+          close: () => Promise.resolve(handlers.onClosed(end, new Set())),
+        });
+      },
+    };
+  };
+
+  test.each([[400, true], [404, true], [405, true], [406, false], [500, false]])(
+    "is looked for when the handshake is refused with %i: %s (C-VER-13)",
+    async (status, isLookedFor) => {
+      const server = new ScriptedServer({ "initialize": initialized(NEWEST) }, "web");
+      const older: Dialer = { ...server.dialer, name: "sse", handshakeOnly: true };
+      const { outcome, error } = await attempted({ ...refusing(status), older });
+      expect([outcome?.era.name, server.dials]).toEqual(isLookedFor ? ["legacy", 1] : [undefined, 0]);
+      if (!isLookedFor) expect(error).toMatchObject({ code: "ERR_PROTOCOL", facts: { status } });
+    },
+  );
+
+  test("is not looked for when an error says which revisions the server speaks", async () => {
+    const older = new ScriptedServer({ "initialize": initialized(NEWEST) }, "web");
+    const server = new ScriptedServer({ "initialize": failure(-32022, { supported: ["2099-01-01"] }) }, "web");
+    const { error } = await attempted({ ...server.dialer, older: older.dialer }, { pin: NEWEST });
+    expect([error.code, older.dials]).toEqual(["ERR_VERSION", 0]);
+  });
+
+  test("that fails too is told behind the first cause, with every step (FR-21)", async () => {
+    const { error } = await attempted({ ...refusing(405), older: { ...refusing(404), name: "sse" } });
+    expect(error).toMatchObject({
+      code: "ERR_PROTOCOL",
+      message: "Cannot send it: found status 405; over sse: cannot send it: found status 404",
+      facts: {
+        status: 405,
+        tried: [
+          "server/discover: cannot send it: found status 405",
+          "initialize: cannot send it: found status 405",
+        ],
+      },
+    });
   });
 });
 
