@@ -127,7 +127,8 @@ export class PeerClient implements Client {
     finish: (reply: Reply) => Reply,
     again = false,
   ): Promise<Reply> {
-    const { era, peer } = this.#negotiated;
+    const negotiated = this.#negotiated;
+    const { era, peer } = negotiated;
     const { timeoutMs = TIMEOUT_MS, maxTotalMs = MAX_TOTAL_MS } = options;
     let prepared: JsonObject | undefined;
     try {
@@ -148,7 +149,9 @@ export class PeerClient implements Client {
       const reply = finish(readReply(era, method, settled));
       if (settled.ok) return reply;
       const remainingMs = maxTotalMs - (this.#hasHeaders ? this.#clock.monotonic() - sentAt : 0);
-      const remedy = again || remainingMs <= 0 ? undefined : this.#remedy(method, settled, options, remainingMs);
+      const remedy = again || remainingMs <= 0
+        ? undefined
+        : this.#remedy(negotiated, method, settled, options, remainingMs);
       if (remedy === undefined) {
         const mirror = method === "tools/call" ? this.#mirror(era) : undefined;
         return explained(reply, method, () => mirror?.headersOf(prepared) ?? {});
@@ -173,18 +176,19 @@ export class PeerClient implements Client {
 
   /**
    * What to do before a request that the server has proved not to have executed is sent once more; nothing for any other.
-   * Resolves with what stands in the way, and never rejects.
+   * Resolves with what stands in the way, and never rejects. `from` is what the request was sent by.
    */
   #remedy(
+    from: Negotiated,
     method: string,
     settled: Settled & { readonly ok: false },
     { signal, timeoutMs = TIMEOUT_MS }: RequestOptions,
     maxTotalMs: number,
   ): Promise<FailedReply["error"] | undefined> | undefined {
     const { error } = settled;
-    if (isOutdated(this.#negotiated.era, settled)) return this.#follow(this.#negotiated, signal);
+    if (isOutdated(from.era, settled)) return this.#follow(from, signal);
     const isMismatch = method === "tools/call" && isRemoteError(error) && error.code === HEADER_MISMATCH;
-    if (!isMismatch || this.#mirror(this.#negotiated.era) === undefined) return undefined;
+    if (!isMismatch || this.#mirror(from.era) === undefined) return undefined;
     this.#relisting ??= this.#relist({ fresh: true, timeoutMs, maxTotalMs }).finally(() => this.#relisting = undefined);
     return untilAborted(this.#relisting, `Request ${method}`, signal).then(
       () => undefined,
@@ -217,7 +221,8 @@ export class PeerClient implements Client {
 
   /** A subscription: its request is answered when it ends, and has no other bound in time than its caller wants. */
   async #listen(params: JsonObject | undefined, options: RequestOptions): Promise<Reply> {
-    const { era, peer } = this.#negotiated;
+    const negotiated = this.#negotiated;
+    const { era, peer } = negotiated;
     const { signal, timeoutMs = Infinity, maxTotalMs = Infinity, onSubscribed } = options;
     const { subscriptions } = era;
     if (subscriptions === undefined) {
@@ -242,7 +247,7 @@ export class PeerClient implements Client {
     leave?.();
     this.#standing.delete(controller);
     if (open !== undefined) subscriptions.close(open);
-    if (isOutdated(era, settled)) await this.#follow(this.#negotiated, signal);
+    if (isOutdated(era, settled)) await this.#follow(negotiated, signal);
     return readReply(era, LISTEN, settled);
   }
 

@@ -90,6 +90,21 @@ describe("server that was exchanged for an older one", () => {
     expect(server.open).toBe(0);
   });
 
+  test("is followed by a request that hears of it late, too", async () => {
+    const late: (() => void)[] = [];
+    const { client } = await connected([{
+      ...BEFORE,
+      "tools/list": (connection: MemoryConnection, id: unknown) => {
+        late.push(() => connection.send({ jsonrpc: "2.0", id, ...outdated }));
+      },
+    }, { ...AFTER, "tools/list": answer({ tools: [] }) }], "web");
+    const list = client.request("tools/list", undefined);
+    await client.callTool("a", {});
+    late[0]!();
+    expect(await list).toMatchObject({ kind: "done", resends: 1, result: { tools: [] } });
+    await client.close();
+  });
+
   test("leaves alone what is in flight on the connection before", async () => {
     let answerLate!: () => void;
     const slow: Script = {
