@@ -46,7 +46,7 @@ async function openHost(list: readonly RealServer[]): Promise<Host> {
 
 describe(`real servers on ${runtime.name} ${runtime.version}`, () => {
   for (const server of servers) {
-    test(`${server.name} (${server.made}) is reached, lists and answers, and leaves nothing behind`, {
+    test(`${server.name} (${server.made}) is reached, lists and answers, and leaves nothing behind (C-STDIO-12)`, {
       timeout: START_MS + 60_000,
     }, async () => {
       const host = await openHost([server]);

@@ -77,7 +77,7 @@ describe("arguments of a call", () => {
   });
 });
 
-describe("structured content of a result (FR-53, A-38)", () => {
+describe("structured content of a result (FR-53, A-38, C-TOOL-03)", () => {
   const outputSchema = { type: "object", properties: { count: { type: "integer" } }, required: ["count"] };
   const content = [{ type: "text", text: "three" }];
 
