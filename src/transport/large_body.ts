@@ -1,19 +1,37 @@
 import type { ParsedMessage } from "../jsonrpc/message.ts";
-import type { SpillParser } from "../jsonrpc/spill.ts";
 import type { FrameBody } from "./frames.ts";
 import { hasLength } from "./http_body.ts";
-import { LargeFrame } from "./large_frame.ts";
+import type { FrameAccount } from "./frame_budget.ts";
+import { LargeFrame, type OpenFrames, UNCOUNTED_BYTES } from "./large_frame.ts";
 
 /** Reads a whole body; one that is too long to be held is parsed while it arrives. Rejects when it breaks. */
 export async function readLargeBody(
   response: Response,
-  maxHeld: number,
-  open: () => SpillParser,
+  frames: OpenFrames,
   lengthIsDecoded: boolean,
 ): Promise<FrameBody> {
   if (response.body === null) return { text: "" };
-  if (lengthIsDecoded && hasLength(response, maxHeld)) return { text: await response.text() };
-  const reader = response.body.getReader();
+  const account = frames.account();
+  try {
+    return await readCounted(response.body, response, frames, account, lengthIsDecoded);
+  } finally {
+    account.set(0);
+  }
+}
+
+async function readCounted(
+  body: ReadableStream<Uint8Array>,
+  response: Response,
+  { maxHeld, open }: OpenFrames,
+  account: FrameAccount,
+  lengthIsDecoded: boolean,
+): Promise<FrameBody> {
+  if (lengthIsDecoded && hasLength(response, maxHeld)) {
+    const length = Number(response.headers.get("content-length"));
+    if (length > UNCOUNTED_BYTES) await account.set(length);
+    return { text: await response.text() };
+  }
+  const reader = body.getReader();
   let held = new Uint8Array(16 << 10);
   let bytes = 0;
   let frame: LargeFrame | undefined;
@@ -27,6 +45,7 @@ export async function readLargeBody(
       if (frame === undefined && bytes <= maxHeld) {
         held = withRoom(held, before, bytes);
         held.set(value, before);
+        if (held.length > UNCOUNTED_BYTES) await account.set(held.length);
         continue;
       }
       if (frame === undefined) {
@@ -35,12 +54,14 @@ export async function readLargeBody(
         });
         await frame.push(held.subarray(0, before));
         held = new Uint8Array(0);
+        account.set(0);
       }
       await frame.push(value);
     }
     await frame?.end();
   } catch (error) {
     frame?.abort();
+    reader.cancel().catch(() => {/* already gone */});
     throw error;
   }
   if (message === undefined) return { text: new TextDecoder().decode(held.subarray(0, bytes)) };

@@ -4,7 +4,8 @@ import type { SpillParser } from "../jsonrpc/spill.ts";
 import { wholeCharacters } from "../jsonrpc/spill_text.ts";
 import type { SseEvent, SseParser } from "../streams/sse.ts";
 import type { EventSource } from "./frames.ts";
-import { LargeFrame } from "./large_frame.ts";
+import type { FrameAccount } from "./frame_budget.ts";
+import { LargeFrame, type OpenFrames, UNCOUNTED_BYTES } from "./large_frame.ts";
 
 const NOTHING = new Uint8Array(0);
 const LF = 10;
@@ -17,6 +18,7 @@ const CR = 13;
 export class LargeEvents implements EventSource {
   readonly #maxHeld: number;
   readonly #open: () => SpillParser;
+  readonly #account: FrameAccount;
   readonly #parser: SseParser;
   readonly #onFrame: (message: ParsedMessage, bytes: number) => void;
   readonly #mark: string = newNonce();
@@ -26,33 +28,38 @@ export class LargeEvents implements EventSource {
   #frame: LargeFrame | undefined;
   /** The line under way is that data. */
   #isData = false;
+  /** The last bytes that the parser got: it may still hold the beginning of a character. */
+  #recent: Uint8Array = NOTHING;
   #telling: void | Promise<void> = undefined;
 
   constructor(
-    maxHeld: number,
-    open: () => SpillParser,
+    { maxHeld, open, account }: OpenFrames,
     parser: SseParser,
     onFrame: (message: ParsedMessage, bytes: number) => void,
   ) {
     this.#maxHeld = maxHeld;
     this.#open = open;
+    this.#account = account();
     this.#parser = parser;
     this.#onFrame = onFrame;
   }
 
   push(chunk: Uint8Array): void | Promise<void> {
     if (this.#isData) return this.#goOn(chunk);
-    const pause = merge(this.#parser.push(chunk), this.#telling);
+    let pause = merge(this.#parser.push(chunk), this.#telling);
     this.#telling = undefined;
+    this.#recent = recentOf(this.#recent, chunk);
     const end = Math.max(chunk.lastIndexOf(LF), chunk.lastIndexOf(CR)) + 1;
     this.#bytes = end === 0 ? this.#bytes + chunk.length : chunk.length - end;
+    pause = merge(pause, this.#account.set(this.#bytes > UNCOUNTED_BYTES ? this.#bytes : 0));
     // Once an event has a line of its own parser, further long ones are held and refused where they pass the limit.
     if (this.#bytes <= this.#maxHeld || this.#frame !== undefined) return pause;
     const taken = this.#parser.takeData(this.#mark);
     if (taken === undefined) return pause;
     this.#isData = true;
+    this.#account.set(0);
     this.#frame = new LargeFrame(this.#open(), this.#onFrame);
-    const cut = taken.isCut ? chunk.subarray(wholeCharacters(chunk)) : NOTHING;
+    const cut = taken.isCut ? this.#recent.subarray(wholeCharacters(this.#recent)) : NOTHING;
     return merge(merge(pause, this.#frame.push(new TextEncoder().encode(taken.data))), this.#frame.push(cut));
   }
 
@@ -69,6 +76,7 @@ export class LargeEvents implements EventSource {
   }
 
   abort(): void {
+    this.#account.set(0);
     this.#frame?.abort();
   }
 
@@ -83,6 +91,12 @@ export class LargeEvents implements EventSource {
     const rest = chunk.subarray(end);
     return pause === undefined ? this.push(rest) : pause.then(() => this.push(rest));
   }
+}
+
+/** The last three bytes. */
+function recentOf(before: Uint8Array, chunk: Uint8Array): Uint8Array {
+  if (chunk.length >= 3) return chunk.slice(-3);
+  return Uint8Array.from([...before, ...chunk]).slice(-3);
 }
 
 function merge(a: void | Promise<void>, b: void | Promise<void>): void | Promise<void> {

@@ -1,10 +1,23 @@
 import type { ParsedMessage } from "../jsonrpc/message.ts";
 import type { SpillParser } from "../jsonrpc/spill.ts";
 import { abortSpills } from "../jsonrpc/spill_sink.ts";
+import type { FrameAccount } from "./frame_budget.ts";
 import { readSpilled } from "../jsonrpc/spilled_message.ts";
 
 /** Told of a message at most once: at the end of its frame, or as soon as it is refused. */
 export type OnFrame = (message: ParsedMessage, bytes: number) => void | Promise<void>;
+
+/** What the readers of long frames are made of. */
+export interface OpenFrames {
+  /** Most bytes of a frame that is held whole. */
+  readonly maxHeld: number;
+  open(): SpillParser;
+  /** For what is held. */
+  account(): FrameAccount;
+}
+
+/** So little that a frame may hold it without anybody counting. */
+export const UNCOUNTED_BYTES: number = 64 << 10;
 
 /** One frame that is parsed while it arrives. */
 export class LargeFrame {

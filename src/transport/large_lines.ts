@@ -1,7 +1,8 @@
 import type { SpillParser } from "../jsonrpc/spill.ts";
 import { LineSplitter } from "../streams/lines.ts";
 import type { FrameLineHandlers, LineSource } from "./frames.ts";
-import { LargeFrame } from "./large_frame.ts";
+import type { FrameAccount } from "./frame_budget.ts";
+import { LargeFrame, type OpenFrames, UNCOUNTED_BYTES } from "./large_frame.ts";
 
 const LF = 10;
 /** Most of one line, also of one that is skipped. */
@@ -15,6 +16,7 @@ const MAX_BEGINNING = 16 << 10;
 export class LargeLines implements LineSource {
   readonly #maxHeld: number;
   readonly #open: () => SpillParser;
+  readonly #account: FrameAccount;
   readonly #handlers: FrameLineHandlers;
   readonly #short: LineSplitter;
   /** Of the line under way. */
@@ -25,9 +27,10 @@ export class LargeLines implements LineSource {
   #maxBytes = MAX_LINE_BYTES;
   #isOver = false;
 
-  constructor(maxHeld: number, open: () => SpillParser, handlers: FrameLineHandlers) {
+  constructor({ maxHeld, open, account }: OpenFrames, handlers: FrameLineHandlers) {
     this.#maxHeld = maxHeld;
     this.#open = open;
+    this.#account = account();
     this.#handlers = handlers;
     this.#short = new LineSplitter(maxHeld, handlers);
   }
@@ -43,22 +46,34 @@ export class LargeLines implements LineSource {
   }
 
   end(): void | Promise<void> {
+    this.#account.set(0);
     return this.#frame === undefined ? this.#short.end() : this.#frame.end();
   }
 
   abort(): void {
     this.#isOver = true;
+    this.#account.set(0);
     this.#frame?.abort();
   }
 
   #pass(chunk: Uint8Array): void | Promise<void> {
     const end = chunk.lastIndexOf(LF) + 1;
     this.#bytes = end === 0 ? this.#bytes + chunk.length : chunk.length - end;
-    return this.#short.push(chunk);
+    return merge(this.#short.push(chunk), this.#count());
+  }
+
+  #count(): void | Promise<void> {
+    const waiting = this.#account.set(this.#bytes > UNCOUNTED_BYTES ? this.#bytes : 0);
+    return waiting?.catch(() => {
+      // There will be no room for it, and a pipe cannot go on without it.
+      this.abort();
+      this.#handlers.onTooLong(this.#bytes);
+    });
   }
 
   #begin(chunk: Uint8Array): void | Promise<void> {
     const held = this.#short.takeHeld();
+    this.#account.set(0);
     const beginning = (held.length > 0 ? held : chunk).slice(0, MAX_BEGINNING);
     this.#maxBytes = MAX_LINE_BYTES;
     const frame: LargeFrame = new LargeFrame(this.#open(), (message, bytes) => {
