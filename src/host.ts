@@ -1,5 +1,6 @@
 import { spillStore } from "./call/spill_store.ts";
 import { createLocalTools } from "./catalog/local_tool.ts";
+import { ResponseCache } from "./client/cache.ts";
 import { connectClient } from "./client/connect.ts";
 import { createLog, type EventSink } from "./events/log.ts";
 import { memoryLog } from "./events/memory_store.ts";
@@ -125,6 +126,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     slots: new Slots(options.maxParallelStarts ?? MAX_PARALLEL_STARTS),
     connect: connectClient,
     verdicts: options.verdicts ?? memoryVerdicts(),
+    cache: new ResponseCache({ clock }),
     policy: options.restartPolicy ?? exponentialBackoff(),
     dial: (config) =>
       dialServer(config, {

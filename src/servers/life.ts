@@ -6,6 +6,7 @@ import { type HostError, isHostError } from "../kernel/errors.ts";
 import type { TransportEnd } from "../transport/transport.ts";
 import { type Attempt, newAttempt } from "./attempt.ts";
 import { CatalogRefresh } from "./catalog_refresh.ts";
+import { TOOLS_CHANGED } from "./changes.ts";
 import { Connection, type Loss } from "./connection.ts";
 import { type Crash, crashOfEnd, crashOfStart, type CrashReason } from "./crash.ts";
 import type { Dialed } from "./dial.ts";
@@ -120,6 +121,16 @@ export class Life {
 
   /** One start and all that it leads to. Resolves with what the policy makes of its end; `undefined` when it is over. */
   async #startAndServe(once: boolean): Promise<RestartStep | undefined> {
+    const ended = new AbortController();
+    try {
+      return await this.#serveUntil(ended.signal, once);
+    } finally {
+      ended.abort();
+    }
+  }
+
+  /** `ended` fires once it has resolved. */
+  async #serveUntil(ended: AbortSignal, once: boolean): Promise<RestartStep | undefined> {
     const { config, notices } = this.#owner;
     this.#endedEarly = undefined;
     this.#changedEarly = false;
@@ -132,9 +143,11 @@ export class Life {
     this.containment = dialed.containment;
     const start = await startServer({
       config,
+      fingerprint: this.#owner.fingerprint,
       dialed,
       attempt: this.#crashes + 1,
       signal: this.#abort.signal,
+      ended,
       known: this.#owner.catalog,
       append: this.#context.append,
       onNotification: (method, params) => this.#onNotification(method, params),
@@ -262,7 +275,7 @@ export class Life {
 
   #onNotification(method: string, params: unknown): void {
     if (method === "notifications/message") this.#owner.notices.log(params);
-    else if (method !== "notifications/tools/list_changed") return;
+    else if (method !== TOOLS_CHANGED) return;
     else if (this.connection === undefined) this.#changedEarly = true;
     else this.#refresh?.request();
   }
@@ -276,6 +289,7 @@ export class Life {
         timeoutMs: config.timeoutMs,
         maxTotalMs: config.maxTotalMs,
         signal: this.#abort.signal,
+        fresh: true,
       });
       const { catalog, events } = await readCatalog(
         config,

@@ -24,6 +24,7 @@ export interface LifeView {
 /** What a life tells the server that leads it. All of it is synchronous. */
 export interface LifeOwner {
   readonly config: ServerConfig;
+  readonly fingerprint: string;
   readonly catalog: Catalog | undefined;
   readonly notices: Notices;
   /** The server has given a list. */

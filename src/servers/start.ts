@@ -1,4 +1,5 @@
 import { buildCatalog, type Catalog, type RejectedTool } from "../catalog/catalog.ts";
+import type { ResponseCache } from "../client/cache.ts";
 import type { Client, ConnectOptions, ToolList } from "../client/client.ts";
 import type { EventInput } from "../events/event.ts";
 import { cancelled } from "../kernel/abort.ts";
@@ -8,6 +9,7 @@ import type { Tool } from "../protocol/model.ts";
 import type { VerdictCache } from "../protocol/negotiate.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import type { TransportEnd } from "../transport/transport.ts";
+import { followChanges, TOOLS_CHANGED } from "./changes.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Dialed } from "./dial.ts";
 import { catalogChangedEvent, concernEvents, readyEvent, rejectedEvents, startingEvent } from "./server_events.ts";
@@ -21,12 +23,17 @@ export interface StartContext {
   readonly slots: Slots;
   readonly connect: (options: ConnectOptions) => Promise<Client>;
   readonly verdicts?: VerdictCache;
+  readonly cache?: ResponseCache;
+  /** See `ListenOptions.random`; default: `Math.random`. */
+  readonly random?: () => number;
   /** Told of faults that have no caller. */
   readonly onError: (error: unknown) => void;
 }
 
 export interface StartRequest {
   readonly config: ServerConfig;
+  /** Of the configuration: servers of the same have the same credentials. */
+  readonly fingerprint: string;
   readonly dialed: Dialed;
   readonly attempt: number;
   readonly signal: AbortSignal;
@@ -35,6 +42,8 @@ export interface StartRequest {
   readonly append: (events: readonly EventInput[]) => Promise<unknown>;
   readonly onNotification: (method: string, params: unknown) => void;
   readonly onWarning: (kind: string, excerpt: string | undefined) => void;
+  /** Fires when the connection is over, or the start has failed: what was begun on it ends. */
+  readonly ended: AbortSignal;
   /** The connection of a start that succeeded has ended. Calls in flight settle once the promise has. */
   readonly onEnd: (end: TransportEnd) => void | Promise<void>;
 }
@@ -74,16 +83,27 @@ export async function startServer(request: StartRequest, context: StartContext):
       probeTimeoutMs: config.probeTimeoutMs,
       ...(config.pin === undefined ? {} : { pin: config.pin }),
       ...(context.verdicts === undefined ? {} : { verdicts: context.verdicts }),
+      ...(context.cache === undefined ? {} : { cache: context.cache, identity: request.fingerprint }),
       // Whoever reads what the server says has no say in whether the server lives.
       onNotification: (method, params) => reported(() => request.onNotification(method, params), context),
       onWarning: (kind, excerpt) => reported(() => request.onWarning(kind, excerpt), context),
+      // What it offers may be other than what was listed.
+      onRenewed: () => request.onNotification(TOOLS_CHANGED, undefined),
       onEnd: (ended) => {
         end = ended;
         return isReady ? request.onEnd(ended) : undefined;
       },
     });
+    const changes = followChanges(client, {
+      clock,
+      random: context.random ?? Math.random,
+      signal: request.ended,
+      onMissed: () => request.onNotification(TOOLS_CHANGED, undefined),
+      onWarning: request.onWarning,
+    });
     const remainingMs = Math.max(1, config.startTimeoutMs - (clock.monotonic() - startedAt));
-    const list = await client.listTools({ signal, timeoutMs: remainingMs, maxTotalMs: remainingMs });
+    const list = await client.listTools({ signal, timeoutMs: remainingMs, maxTotalMs: remainingMs, fresh: true });
+    changes.onListed();
     const { catalog, events } = await readCatalog(config, list, context.scrubber, request.onWarning);
     const startMs = Math.round(clock.monotonic() - startedAt);
     const changed = request.known === undefined ? undefined : catalogChangedEvent(config.name, request.known, catalog);
