@@ -23,6 +23,7 @@ import { exponentialBackoff } from "./servers/restart_policy.ts";
 import { credentialsOf, type UrlCredentials } from "./servers/url_credentials.ts";
 import { Slots } from "./servers/slots.ts";
 import { memoryVerdicts } from "./servers/verdicts.ts";
+import { FrameBudget } from "./transport/frame_budget.ts";
 import { largeFrames } from "./transport/large_frames.ts";
 import { memoryArtifacts } from "./store/memory_artifacts.ts";
 import { memoryKeyValue } from "./store/memory_kv.ts";
@@ -37,6 +38,8 @@ function urlCredentials(text: string): UrlCredentials | undefined {
   }
 }
 
+/** Most bytes of all messages that are being read. */
+const MAX_FRAME_BYTES = 64 << 20;
 /** Variables that name a place, whatever else their names say. */
 const PLACE_NAME = /_(?:SOCK|FILE|PATH|DIR|HOME)$/i;
 
@@ -59,11 +62,9 @@ const PLACE_NAME = /_(?:SOCK|FILE|PATH|DIR|HOME)$/i;
 export async function createHost(options: HostOptions): Promise<Host> {
   const { runtime, clock = systemClock, ids = randomIds } = options;
   const onError = guarded(options.onError);
-  const { maxOutputBytes } = options;
-  if (maxOutputBytes !== undefined && !(Number.isSafeInteger(maxOutputBytes) && maxOutputBytes >= 1024)) {
-    const found = `found ${String(maxOutputBytes).slice(0, 40)}, wanted a whole number from 1024 up`;
-    throw new HostError("ERR_CONFIG", `Cannot use maxOutputBytes: ${found}`);
-  }
+  checkBytes("maxOutputBytes", options.maxOutputBytes, 1024);
+  checkBytes("maxFrameBytes", options.maxFrameBytes, 1 << 20);
+  const maxFrameBytes = options.maxFrameBytes ?? runtime.maxFrameBytes ?? MAX_FRAME_BYTES;
   const localTools = createLocalTools(options.localTools ?? []);
   const policy = compilePolicy(options.permission);
   const secrets = new SecretRegistry();
@@ -116,7 +117,10 @@ export async function createHost(options: HostOptions): Promise<Host> {
     throw error;
   }
   const artifacts = options.artifacts ?? memoryArtifacts();
-  const frames = largeFrames({ sink: spillStore({ artifacts, scrubber: strictScrubber, onError }) });
+  const frames = largeFrames({
+    sink: spillStore({ artifacts, scrubber: strictScrubber, onError }),
+    budget: new FrameBudget({ maxBytes: maxFrameBytes, clock }),
+  });
   const managing: Omit<ManagerContext, "source" | "append"> = {
     clock,
     scrubber,
@@ -166,4 +170,10 @@ function guarded(listener: HostOptions["onError"]): (error: unknown) => void {
       // There is nobody left to tell.
     }
   };
+}
+
+function checkBytes(name: string, bytes: unknown, least: number): void {
+  if (bytes === undefined || (Number.isSafeInteger(bytes) && (bytes as number) >= least)) return;
+  const found = `found ${String(bytes).slice(0, 40)}, wanted a whole number from ${least} up`;
+  throw new HostError("ERR_CONFIG", `Cannot use ${name}: ${found}`);
 }

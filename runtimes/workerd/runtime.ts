@@ -33,6 +33,7 @@ export function workerdRuntime(options: WorkerdRuntimeOptions = {}): Runtime {
     version: agent,
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
     contentLengthIsDecoded: options.contentLengthIsDecoded ?? isWorkerd,
+    ...(isWorkerd ? { maxFrameBytes: 16 << 20 } : {}),
     environment: () => textsOf(options.bindings ?? {}),
   };
 }

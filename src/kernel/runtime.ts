@@ -15,6 +15,8 @@ export interface Runtime {
    * body may be read in one step. False in browsers, which hide `content-encoding` across origins.
    */
   readonly contentLengthIsDecoded: boolean;
+  /** Most bytes that all messages together should take while they are read. Absent where memory is plenty: 64 MiB then. */
+  readonly maxFrameBytes?: number;
   /** Starts a child process. Absent on the edge and in browsers. */
   readonly spawn?: SpawnFunction;
   /** Absent where there is no disk. */
