@@ -57,6 +57,8 @@ export interface ServerFacts {
   readonly serverInfo: Implementation | undefined;
   readonly capabilities: ServerCapabilities;
   readonly instructions: string | undefined;
+  /** The request that asks whether the server is there. Absent: `ping`. */
+  readonly ping?: string;
   /** Changes are told only to those who subscribe to them, see `keepListening`. Absent where they are told unasked. */
   readonly subscribes?: boolean;
 }

@@ -256,7 +256,7 @@ export class PeerClient implements Client {
   }
 }
 
-function factsOf({ name, protocolVersion, subscriptions }: Era, introduction: Introduction): ServerFacts {
+function factsOf({ name, protocolVersion, subscriptions, ping }: Era, introduction: Introduction): ServerFacts {
   const { serverInfo, capabilities, instructions } = introduction;
   return Object.freeze({
     era: name,
@@ -265,6 +265,7 @@ function factsOf({ name, protocolVersion, subscriptions }: Era, introduction: In
     capabilities,
     instructions,
     ...(subscriptions === undefined ? {} : { subscribes: true }),
+    ...(ping === undefined ? {} : { ping }),
   });
 }
 

@@ -31,6 +31,8 @@ export interface Era {
   readonly answerer: Answerer | undefined;
   /** What HTTP headers repeat of the arguments of calls. Absent where the revision knows nothing of it. */
   readonly mirror?: HeaderMirror;
+  /** The request that asks whether the server is there. Absent: `ping`. */
+  readonly ping?: string;
   /** Answers say how long they stay good. */
   readonly caches?: true;
   /** The server tells of changes only to those who have subscribed to them. Absent where it does so unasked. */

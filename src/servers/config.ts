@@ -40,6 +40,7 @@ export interface ServerConfig {
   readonly onToolChange: "ask" | "block" | "allow";
   readonly sandbox?: Readonly<Record<string, unknown>>;
   readonly idleMs?: number;
+  readonly pingMs?: number;
   readonly reconnect: "never" | "lazy";
   /** Speak this protocol revision and no other. */
   readonly pin?: string;
@@ -99,6 +100,7 @@ function normalise(input: unknown, place: string): ServerConfig {
     onToolChange: shape.onToolChange ?? "ask",
     ...(shape.sandbox === undefined ? {} : { sandbox: shape.sandbox }),
     ...(shape.idleMs === undefined ? {} : { idleMs: shape.idleMs }),
+    ...(shape.pingMs === undefined ? {} : { pingMs: shape.pingMs }),
     reconnect: shape.reconnect ?? "never",
     ...(shape.protocol?.pin === undefined ? {} : { pin: shape.protocol.pin }),
     required: shape.required ?? false,

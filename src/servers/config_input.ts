@@ -83,6 +83,11 @@ export interface ServerConfigInput {
   readonly sandbox?: Readonly<Record<string, unknown>> | undefined;
   /** Idle time after which the server is disconnected by itself. Default: never. */
   readonly idleMs?: number | undefined;
+  /**
+   * How often a server without calls is asked whether it is there; one that gives no answer at all is started again.
+   * Default: never.
+   */
+  readonly pingMs?: number | undefined;
   /** What a call does after an idle disconnect: fail (`never`, the default) or start the server again (`lazy`). */
   readonly reconnect?: "never" | "lazy" | undefined;
   readonly protocol?: {

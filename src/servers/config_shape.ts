@@ -81,6 +81,7 @@ const members = {
   onToolChange: v.optional(choice("ask", "block", "allow")),
   sandbox: v.optional(anything),
   idleMs: v.optional(ms),
+  pingMs: v.optional(ms),
   reconnect: v.optional(choice("never", "lazy")),
   protocol: v.optional(v.strictObject({ pin: v.optional(filled) }, "an object")),
   required: v.optional(flag),

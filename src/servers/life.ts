@@ -11,6 +11,7 @@ import { Connection, type Loss } from "./connection.ts";
 import { type Crash, crashOfEnd, crashOfStart, type CrashReason } from "./crash.ts";
 import type { Dialed } from "./dial.ts";
 import { faultOf } from "./fault.ts";
+import { KeepAlive } from "./keep_alive.ts";
 import type { LifeContext, LifeOwner } from "./life_owner.ts";
 import { closedMeanwhile, refusalOf } from "./refusal.ts";
 import { lossReason, type RestartStep } from "./restart_policy.ts";
@@ -203,7 +204,9 @@ export class Life {
     this.#attempt.succeed();
     if (this.#endedEarly !== undefined) void this.#onEnd(this.#endedEarly);
     else if (this.#changedEarly) this.#refresh.request();
+    const keepAlive = this.#keepAlive(connection);
     const step = await ended;
+    keepAlive?.stop();
     this.#onEnded = undefined;
     this.#refresh.stop();
     this.#close(client);
@@ -211,6 +214,19 @@ export class Life {
     if (step === undefined) await this.#closing;
     await connection.drained(clock, SETTLE_MS);
     return step;
+  }
+
+  #keepAlive(connection: Connection): KeepAlive | undefined {
+    const { pingMs } = this.#owner.config;
+    return pingMs === undefined ? undefined : new KeepAlive({
+      client: connection.client,
+      clock: this.#context.clock,
+      pingMs,
+      isBusy: () => connection.inFlight > 0,
+      onSilent: (error) => {
+        if (this.connection === connection) void this.#onEnd({ reason: "unreachable", error });
+      },
+    });
   }
 
   #close(client: Client): void {

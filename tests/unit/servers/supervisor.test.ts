@@ -619,4 +619,21 @@ describe("supervisor idle", () => {
     expect(server.state).toBe("idle_disconnected");
     expect(clock.timers).toBe(0);
   });
+
+  it("pingMs: a server that is silent is started again, and asking is no activity (C-LIFE-11, FR-31)", async () => {
+    const { server, connect, clock, sink } = scene({ pingMs: 1000 });
+    connect.onConnect = (dialling) => dialling.succeed();
+    server.supervise();
+    await settle();
+    const activeAt = server.status().lastActivityAt;
+    await clock.advance(5000);
+    expect([server.state, server.status().lastActivityAt]).toEqual(["ready", activeAt]);
+    connect.clients[0]!.onRequest = () => failed(new HostError("ERR_TIMEOUT", "Request timed out"), true);
+    await clock.advance(1500);
+    expect(sink.ofType("mcp.server.crashed")[0]!.payload).toMatchObject({ reason: "unreachable" });
+    await clock.advance(500);
+    expect([server.state, connect.attempts, connect.mostOpen]).toEqual(["ready", 2, 1]);
+    await server.stop("removed");
+    expect(clock.timers).toBe(0);
+  });
 });
