@@ -40,7 +40,7 @@ export interface Asked {
 }
 
 /** Statuses that say of themselves that the request was not executed. */
-const REFUSALS: ReadonlySet<number> = new Set([404, 405, 406, 413, 415]);
+const REFUSALS: ReadonlySet<number> = new Set([404, 405, 406, 413, 415, 431]);
 /** A body that may hold a JSON-RPC error is worth more of it than a page of text. */
 const MAX_ERROR_MESSAGE = 1 << 20;
 
