@@ -10,7 +10,13 @@ import { check, root } from "./source_text.ts";
 const HELD: readonly string[] = ["./client, HTTP", "./client, whole"];
 const CLIENT_BUDGET = 20 * 1024;
 
-const entries = Object.entries(SIZE_BUDGETS).flatMap(([name, { file, text, gzipBytes }]) => {
+interface Entry {
+  readonly name: string;
+  readonly entry: { readonly file: string } | { readonly text: string };
+  readonly gzipBytes: number;
+}
+
+const entries = Object.entries(SIZE_BUDGETS).flatMap(([name, { file, text, gzipBytes }]): Entry[] => {
   if (text !== undefined) return [{ name, entry: { text }, gzipBytes }];
   return file !== undefined && existsSync(join(root, file)) ? [{ name, entry: { file }, gzipBytes }] : [];
 });
