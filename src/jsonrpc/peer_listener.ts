@@ -56,7 +56,8 @@ export class PeerListener {
       this.failed(error);
     }
     if (wait === undefined) then();
-    else wait.catch((error: unknown) => this.failed(error)).then(then);
+    // Plain JavaScript may return anything.
+    else Promise.resolve(wait).catch((error: unknown) => this.failed(error)).then(then);
   }
 
   #notify(method: string, params: unknown): void {

@@ -409,7 +409,7 @@ describe("pinned revision", () => {
     [MODERN, { "server/discover": discovered(NEWEST), "initialize": initialized(NEWEST) }, "ERR_VERSION"],
     [MODERN, { "server/discover": exits(1), "initialize": initialized(NEWEST) }, "ERR_START_FAILED"],
   ];
-  test.each(refused)("%s is refused rather than another spoken (%#)", async (pin, script, code) => {
+  test.each(refused)("%s is refused rather than another spoken (%#): C-LIFE-09", async (pin, script, code) => {
     const server = new ScriptedServer(script);
     const { error } = await attempted(server.dialer, { pin });
     expect(error).toMatchObject({ code });

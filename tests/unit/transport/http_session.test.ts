@@ -364,4 +364,61 @@ describe("session that the server has forgotten", () => {
     expect(server.requests.filter(({ method }) => method === "GET")).toHaveLength(1);
     await transport.close();
   });
+
+  test("is a secret: no error, warning or end names it, and no other origin gets it: C-SHTTP-13", async () => {
+    const { server, transport, told } = await open();
+    const secret = `s-${server.current}`;
+    const elsewhere: Fetched[] = [];
+    const answers = [
+      () => new Response("no", { status: 500 }),
+      () => new Response("no", { status: 401 }),
+      () => new Response(null, { status: 307, headers: { location: "https://evil.test/mcp" } }),
+      () => new Response("<p>", { headers: { "content-type": "text/html" } }),
+      () => Promise.reject(Object.assign(new Error("x"), { code: "ECONNRESET" })),
+    ];
+    for (const [n, answer] of answers.entries()) {
+      server.instead = (request) => {
+        if (request.url.includes("evil.test")) elsewhere.push(request);
+        return answer();
+      };
+      transport.send(message("tools/call", 10 + n));
+      await transport.send(message("notifications/n"));
+      await settle();
+    }
+    server.instead = undefined;
+    await transport.close();
+    expect(told.filter(({ on }) => on === "lost")).toHaveLength(answers.length);
+    const texts = told.flatMap((each) =>
+      each.on === "lost" ? [each.lost.error.message, each.lost.error.facts] : [each]
+    );
+    expect(JSON.stringify(texts)).not.toContain(secret);
+    expect(elsewhere).toEqual([]);
+  });
+
+  test("of a revision with arrays reads them from answers and from its stream (C-RPC-08)", async () => {
+    const server = new SessionServer();
+    const { handlers, told } = listener();
+    const clock = new FakeClock();
+    const dialer = httpDialer({ url: "https://mcp.test/mcp", fetch: server.fetch, clock });
+    const transport = await dialer.dial(profile({ batches: true }), handlers);
+    const stream = pushedStream();
+    server.instead = (request) => {
+      if (request.method === "GET") return stream.response;
+      return json([{ jsonrpc: "2.0", method: "n" }, result(JSON.parse(request.body).id)]);
+    };
+    transport.listen?.();
+    transport.send(message("tools/call", 1));
+    await settle();
+    stream.push(
+      `data: ${JSON.stringify([{ jsonrpc: "2.0", method: "a" }, { jsonrpc: "2.0", id: "q", method: "ping" }])}\n\n`,
+    );
+    await settle();
+    expect(told).toMatchObject([
+      { on: "message", message: { kind: "notification", method: "n" }, of: 1 },
+      { on: "message", message: { kind: "result", id: 1 }, of: 1 },
+      { on: "message", message: { kind: "notification", method: "a" }, of: undefined },
+      { on: "message", message: { kind: "request", id: "q" }, of: undefined },
+    ]);
+    await transport.close();
+  });
 });
