@@ -5,7 +5,10 @@ import { spawnDenoProcess } from "./spawn.ts";
 
 /** What may be replaced in the Deno adapter. */
 export interface DenoRuntimeOptions {
-  /** Used instead of the global `fetch`: one that brings a `Deno.HttpClient` with certificates or a proxy. */
+  /**
+   * Used instead of the global `fetch`: one that brings a `Deno.HttpClient` with certificates or a proxy. Bodies come to it
+   * as texts; it must keep Deno from sending a request twice, for which `new Blob([body])` in place of the text will do.
+   */
   readonly fetch?: FetchFunction;
 }
 
@@ -24,7 +27,7 @@ export function denoRuntime(options: DenoRuntimeOptions = {}): Runtime {
   return {
     name: "deno",
     version: Deno.version.deno,
-    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    fetch: options.fetch ?? sendOnce,
     contentLengthIsDecoded: true,
     spawn: spawnDenoProcess,
     files: nodeFiles,
@@ -32,3 +35,10 @@ export function denoRuntime(options: DenoRuntimeOptions = {}): Runtime {
     environment: () => Deno.env.toObject(),
   };
 }
+
+/**
+ * Deno (2.9) sends a request again by itself when the kept connection that it went out on breaks, whether or not the
+ * server has acted on it. A body that can be read only once keeps it from doing so; that of a blob still has a length.
+ */
+const sendOnce: FetchFunction = (input, init) =>
+  fetch(input, typeof init?.body === "string" ? { ...init, body: new Blob([init.body]) } : init);
