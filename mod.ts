@@ -8,6 +8,9 @@ export { Host, type HostApprovals, type ReadyReport } from "./src/host_owner.ts"
 export type { HostOptions } from "./src/host_options.ts";
 export { type ChildOptions, Session, type SessionApprovals, type ToolFilterOptions } from "./src/session/session.ts";
 export type { CallOptions } from "./src/call/call.ts";
+export type { HostAskContext, HostAsks } from "./src/call/host_asks.ts";
+export type { FormAnswer, FormAsk, Root, UrlAnswer } from "./src/client/asks.ts";
+export type { UrlAsk, UrlDoubt } from "./src/client/url_ask.ts";
 export type { Finding, Outcome, OutcomeError, OutcomeReason, OutcomeStatus } from "./src/call/outcome.ts";
 export type { LocalTool, LocalToolContext, LocalToolResult } from "./src/catalog/local_tool.ts";
 export type { ToolDefinitions, ToolFormat } from "./src/catalog/formats.ts";

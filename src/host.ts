@@ -1,6 +1,8 @@
 import { spillStore } from "./call/spill_store.ts";
 import { createLocalTools } from "./catalog/local_tool.ts";
 import { ResponseCache } from "./client/cache.ts";
+import type { HostAsks } from "./call/host_asks.ts";
+import { capabilitiesOf } from "./client/asks.ts";
 import { connectClient } from "./client/connect.ts";
 import { createLog, type EventSink } from "./events/log.ts";
 import { memoryLog } from "./events/memory_store.ts";
@@ -19,6 +21,7 @@ import { createScrubber } from "./scrub/known_values.ts";
 import { withholding } from "./scrub/withholding.ts";
 import { dialServer } from "./servers/dial.ts";
 import type { ManagerContext } from "./servers/manager.ts";
+import type { ServerAsks } from "./servers/start.ts";
 import { exponentialBackoff } from "./servers/restart_policy.ts";
 import { credentialsOf, type UrlCredentials } from "./servers/url_credentials.ts";
 import { Slots } from "./servers/slots.ts";
@@ -92,6 +95,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     onError,
     ...(options.store === undefined ? { pollMs: 0 } : {}),
   });
+  // Only what the host holds makes a call one of credentials, not what merely looks like a secret.
+  const holdsSecret = (value: Readonly<Record<string, unknown>>): boolean => known.value(value) !== value;
   const { approve } = options;
   const gate = options.gate ??
     createGate({
@@ -100,8 +105,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       clock,
       ids,
       scrubber: strictScrubber,
-      // Only what the host holds makes a call one of credentials, not what merely looks like a secret.
-      holdsSecret: (args) => known.value(args) !== args,
+      holdsSecret,
       ...(approve === undefined ? {} : { approve }),
     });
   const stream = `host:${options.name ?? "main"}`;
@@ -129,6 +133,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     onError,
     slots: new Slots(options.maxParallelStarts ?? MAX_PARALLEL_STARTS),
     connect: connectClient,
+    ...(options.asks === undefined ? {} : { asks: declaredTo(options.asks) }),
     verdicts: options.verdicts ?? memoryVerdicts(),
     cache: new ResponseCache({ clock }),
     policy: options.restartPolicy ?? exponentialBackoff(),
@@ -151,6 +156,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     scrubber,
     managing,
     localTools,
+    holdsSecret,
   });
   try {
     await host.start(options.servers ?? []);
@@ -159,6 +165,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
     await host.close();
     throw error;
   }
+}
+
+/** What servers are told of the handlers. */
+function declaredTo(asks: HostAsks): ServerAsks {
+  return { capabilities: capabilitiesOf(asks), ...(asks.roots === undefined ? {} : { roots: asks.roots }) };
 }
 
 /** A listener of the user's that throws must not end what it is told about. */

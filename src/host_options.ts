@@ -1,3 +1,4 @@
+import type { HostAsks } from "./call/host_asks.ts";
 import type { LocalTool } from "./catalog/local_tool.ts";
 import type { LogFactory } from "./events/store.ts";
 import type { Clock } from "./kernel/clock.ts";
@@ -44,6 +45,11 @@ export interface HostOptions {
   readonly permission?: PermissionConfig;
   /** Asks a person. Without it a call that must be asked about is denied, or waits at the desk if it says so. */
   readonly approve?: Approve;
+  /**
+   * Answers what servers ask while they work on a call: forms, addresses, sampling, roots. What has a handler is declared
+   * to servers. Default: nothing is declared, and what is asked is refused.
+   */
+  readonly asks?: HostAsks;
   /** Values that must never be shown, beside those of the configuration and the environment. */
   readonly secrets?: readonly KnownSecret[];
   /** Further scrubbers, applied after the one for known secrets, which is always there. */

@@ -47,6 +47,8 @@ export interface HostParts {
   readonly scrubber: Scrubber;
   readonly managing: Omit<ManagerContext, "source" | "append">;
   readonly localTools: ReadonlyMap<string, LocalTool>;
+  /** True for what contains a secret that the host holds. */
+  readonly holdsSecret: (value: Readonly<Record<string, unknown>>) => boolean;
 }
 
 /** Owns the servers that all sessions share, the log, the stores and the sessions. Made by `createHost`. */
@@ -123,8 +125,8 @@ export class Host implements AsyncDisposable {
     options: Omit<ChildContext, "isVisible"> & { readonly isVisible?: ChildContext["isVisible"] },
   ): Promise<Session> {
     if (this.#closing !== undefined) throw new HostError("ERR_CLOSED", "Cannot open a session: the host is closed");
-    const { log, desk, gate, scrubber, managing, localTools, level } = this.#parts;
-    const { clock = systemClock, ids = randomIds, approve, maxOutputBytes = MAX_OUTPUT_BYTES } = this.#options;
+    const { log, desk, gate, scrubber, managing, localTools, level, holdsSecret } = this.#parts;
+    const { clock = systemClock, ids = randomIds, approve, asks, maxOutputBytes = MAX_OUTPUT_BYTES } = this.#options;
     const { onError } = managing;
     const { inherited, isVisible } = options;
     const id = options.id ?? ids.next("s");
@@ -158,6 +160,7 @@ export class Host implements AsyncDisposable {
           maxOutputBytes,
           onError,
         },
+        ...(asks === undefined ? {} : { asks: { handlers: asks, holdsSecret } }),
       },
       onClosed: () => this.#sessions.delete(id),
     });

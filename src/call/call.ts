@@ -6,6 +6,7 @@ import type { Progress } from "../protocol/model.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import type { CallFacts } from "./call_events.ts";
 import type { Fault } from "../servers/fault.ts";
+import type { CallAsks } from "./host_asks.ts";
 import { type Outcome, type OutcomeReason, withoutResult } from "./outcome.ts";
 import type { Output, OutputOptions } from "./output.ts";
 
@@ -39,6 +40,8 @@ export interface CallContext {
   readonly clock: Clock;
   readonly scrubber: Scrubber;
   readonly output: OutputOptions;
+  /** Answers what servers ask for the sake of a call. Absent: nothing is answered. */
+  readonly asks?: CallAsks;
   /** Told of faults that have no caller. */
   readonly onError: (error: unknown) => void;
 }

@@ -104,6 +104,19 @@ export function callCompleted(
   });
 }
 
+/** The same for an answer that is none yet: what the server asks for follows, or the task that it has made of the call. */
+export function callSuspended(
+  call: CallFacts,
+  { server, durationMs, resends }: { readonly server: string; readonly durationMs: number; readonly resends: number },
+  bytes: number,
+  because: { readonly inputRequired: { readonly asks: number } } | { readonly task: { readonly taskId: string } },
+): EventInput {
+  return known({
+    type: "mcp.call.completed",
+    payload: { server, toolCallId: call.toolCallId, durationMs, bytes, resends, ...because },
+  });
+}
+
 export function callFailed(
   call: CallFacts,
   server: string,

@@ -9,7 +9,7 @@ import type { Server } from "../servers/server.ts";
 import type { Call, CallContext } from "./call.ts";
 import { ambiguousCall, toolFailed, toolNotFound } from "./call_events.ts";
 import type { Outcome } from "./outcome.ts";
-import { refuse } from "./server_call.ts";
+import { refuse } from "./ending.ts";
 
 /** What a name has been resolved to. It names a server and never holds its connection. */
 export type Route =

@@ -1,260 +1,183 @@
 import type { CatalogEntry } from "../catalog/catalog.ts";
 import type { FailedReply, Reply } from "../client/reply.ts";
-import type { EventCursor, EventInput } from "../events/event.ts";
+import { MAX_ROUNDS, outOfTime, tooManyRounds } from "../client/rounds.ts";
+import { isAgreed, urlsRequired } from "../client/url_ask.ts";
+import type { EventInput } from "../events/event.ts";
 import type { ToolFailureReason } from "../events/payloads.ts";
-import { canonicalJson } from "../kernel/canonical.ts";
-import { HostError, isHostError, unsupported } from "../kernel/errors.ts";
-import { faultOf } from "../servers/fault.ts";
-import type { Server, ServerLease } from "../servers/server.ts";
-import type { Call, CallContext } from "./call.ts";
-import {
-  artifactStored,
-  callCompleted,
-  callFailed,
-  callStarted,
-  securityFinding,
-  toolCancelled,
-  toolCompleted,
-  toolFailed,
-  toolStarted,
-} from "./call_events.ts";
-import { type Failure, readFailure } from "./failure.ts";
+import { cancelled } from "../kernel/abort.ts";
+import { sleep } from "../kernel/clock.ts";
+import { type HostError, isHostError, unsupported } from "../kernel/errors.ts";
+import type { JsonObject } from "../protocol/model.ts";
+import type { Call } from "./call.ts";
+import { callSuspended } from "./call_events.ts";
+import { fail, finish, type LastRound, notGoingOn } from "./ending.ts";
+import type { Failure } from "./failure.ts";
+import { Inputs, type ServerCallContext } from "./inputs.ts";
 import type { Outcome } from "./outcome.ts";
-import { readOutput } from "./output.ts";
-import { ProgressRelay } from "./progress_relay.ts";
-import { structuredFinding, withFinding } from "./schema_checks.ts";
+import { type Round, sendRound, type Sent, type ServerRoute } from "./round.ts";
 
-/** A resolved tool of a server, and the arguments as events show them. */
-export interface ServerRoute {
-  readonly server: Server;
-  readonly entry: CatalogEntry;
-  readonly argsPreview: unknown;
-}
-
-/** How often a call that the server has not executed for certain may go to its next connection. */
-const MAX_MOVES = 4;
+/** First wait before a round for which the server wanted nothing but patience; it doubles. */
+const PATIENCE_MS = 250;
 
 /**
- * Makes an allowed call: takes the connection, logs the intent, sends, reads one reply, logs the end. `before` are the
- * events that the call rests on and that are not in the log yet. `undefined` when the tool is not any more what was
- * allowed; nothing was sent then.
+ * Makes an allowed call, in as many rounds as its server asks for. `before` are the events that the call rests on and
+ * that are not in the log yet. `undefined` when the tool is not any more what was allowed; nothing was sent then.
  */
 export async function callServer(
   call: Call,
   route: ServerRoute,
   before: readonly EventInput[],
-  context: CallContext,
+  context: ServerCallContext,
 ): Promise<Outcome | undefined> {
   const { server, entry } = route;
-  const { clock } = context;
   const timeoutMs = call.options.timeoutMs ?? server.config.timeoutMs;
-  let pending = before;
-  let waitedMs = 0;
-  let resends = 0;
-  for (let moves = 0;; moves++) {
-    let lease = server.tryAcquire();
-    if (lease === undefined) {
-      if (pending.length > 0) await call.append(pending);
-      pending = [];
-      const waitsFrom = clock.monotonic();
-      try {
-        lease = await server.acquire({ signal: call.signal, timeoutMs: Math.max(1, timeoutMs - waitedMs) });
-      } catch (error) {
-        return await refuse(call, error, context);
-      }
-      waitedMs += clock.monotonic() - waitsFrom;
-    }
+  const inputs = context.asks === undefined ? undefined : new Inputs(call, server.name, context, context.asks);
+  let round: Round = {
+    number: 1,
+    before,
+    input: undefined,
+    maxTotalMs: Math.max(server.config.maxTotalMs, timeoutMs),
+  };
+  for (;;) {
     try {
-      if (!isUnchanged(server, entry)) {
-        if (moves > 0) return await refuse(call, changedMeanwhile(call.tool), context);
-        if (pending.length > 0) await call.append(pending);
-        return undefined;
-      }
-      const started = callStarted(call, server.name, entry.name, route.argsPreview, 1);
-      await call.append(moves === 0 ? [...pending, started, toolStarted(call)] : [...pending, started]);
-      pending = [];
-      const sentAt = clock.monotonic();
-      const reply = await send(call, lease, route, Math.max(1, timeoutMs - waitedMs), context);
-      const wasNotExecuted = reply.kind === "failed" && (!reply.sent || (reply.refused && resends === 0));
-      if (wasNotExecuted && lease.loss !== undefined && moves < MAX_MOVES && !call.signal.aborted) {
-        // Its connection has ended under it and the server did not execute it: it may go to the next connection.
-        const failure = readFailure(reply, lease.loss);
-        await call.append([
-          callFailed(
-            call,
-            server.name,
-            faultOf(reply.error, context.scrubber),
-            failure.outcome,
-            resends,
-            lease.loss.cause,
-          ),
-        ]);
-        if (reply.sent) resends++;
-        continue;
-      }
-      const round = { server: server.name, entry, durationMs: Math.round(clock.monotonic() - sentAt), resends };
-      return await finish(call, reply, lease, round, context);
-    } finally {
-      lease.release();
+      const sent = await sendRound(call, route, round, inputs, context);
+      if (sent.kind === "ended") return sent.outcome;
+      const next = await afterRound(call, sent, round, entry, inputs, context);
+      if ("outcome" in next) return next.outcome;
+      round = next.round;
+    } catch (error) {
+      // Of a later round nothing is known but that the one before it was answered.
+      if (round.number > 1 && isHostError(error, "ERR_NOT_LOGGED")) return call.notLogged(true);
+      throw error;
     }
   }
 }
 
-interface Round {
-  readonly server: string;
-  readonly entry: CatalogEntry;
-  readonly durationMs: number;
-  readonly resends: number;
-}
-
-/** The current definition must be the one that was allowed; a list that came meanwhile may have changed it. */
-function isUnchanged(server: Server, entry: CatalogEntry): boolean {
-  const current = server.catalog?.byName(entry.name);
-  if (current === entry) return true;
-  return current !== undefined && canonicalJson(current.definition) === canonicalJson(entry.definition);
-}
-
-async function send(
+/** Ends the call with an answer, or goes on where the server wants something first. */
+async function afterRound(
   call: Call,
-  lease: ServerLease,
-  { server, entry }: ServerRoute,
-  timeoutMs: number,
-  context: CallContext,
-): Promise<Reply> {
-  const { clock, scrubber, onError, append } = context;
-  const relay = new ProgressRelay({
-    server: server.name,
-    toolCallId: call.toolCallId,
-    turnId: call.turnId,
-    clock,
-    scrubber,
-    append: (event) => void append([event]).catch(onError),
-    listener: call.options.onProgress,
-    onError,
-  });
-  try {
-    const reply = await lease.client.callTool(entry.name, call.args, {
-      signal: call.signal,
-      timeoutMs,
-      maxTotalMs: Math.max(server.config.maxTotalMs, timeoutMs),
-      onProgress: relay.report,
-      takesSpills: true,
-    });
-    // A call that finds the connection dead may be faster than the event that says why.
-    if (reply.kind === "failed" && !lease.client.isOpen) await lease.whenLost();
-    return reply;
-  } catch (cause) {
-    onError(cause);
-    const error = new HostError("ERR_PROTOCOL", `Cannot tell how the call of ${call.tool} ended`, { cause });
-    return { kind: "failed", error, sent: true, refused: false, resends: 0 };
-  } finally {
-    relay.end();
-  }
-}
-
-async function finish(
-  call: Call,
-  reply: Reply,
-  lease: ServerLease,
+  sent: Extract<Sent, { kind: "answered" }>,
   round: Round,
-  context: CallContext,
-): Promise<Outcome> {
-  switch (reply.kind) {
-    case "done":
-      return await complete(call, reply, round, context);
-    case "failed":
-      return await fail(call, reply, readFailure(reply, lease.loss), round, lease.loss?.cause, context);
-    case "input_required": {
-      const error = unsupported(`answer what ${call.tool} asks for`, "call a tool that needs no further input");
-      const failure: Failure = { kind: "failed", reason: "invalid_result", outcome: "answered", status: "failed" };
-      return await fail(call, failedReply(error, reply.resends), failure, round, undefined, context);
-    }
-    case "task": {
+  entry: CatalogEntry,
+  inputs: Inputs | undefined,
+  context: ServerCallContext,
+): Promise<{ readonly round: Round } | { readonly outcome: Outcome }> {
+  const { reply, lease, server, durationMs, resends } = sent;
+  const before = inputs?.closing() ?? [];
+  const last: LastRound = { number: round.number, server, entry, durationMs, resends, isOpen: true, before };
+  try {
+    if (reply.kind === "task") {
       // The server goes on with it and nobody will fetch the result.
-      const error = unsupported(
-        `wait for the task that ${call.tool} was made into`,
-        "call a tool that answers at once",
-      );
+      const what = `wait for the task that ${call.tool} was made into`;
+      const error = unsupported(what, "call a tool that answers at once");
       const failure: Failure = { kind: "failed", reason: "invalid_result", outcome: "unknown", status: "unknown" };
-      return await fail(call, failedReply(error, reply.resends), failure, round, undefined, context);
+      return { outcome: await fail(call, notGoingOn(error, reply.resends), failure, last, undefined, context) };
     }
-  }
-}
-
-async function complete(
-  call: Call,
-  reply: Extract<Reply, { kind: "done" }>,
-  round: Round,
-  context: CallContext,
-): Promise<Outcome> {
-  const { server, durationMs } = round;
-  const resends = round.resends + reply.resends;
-  const answered = callCompleted(call, server, durationMs, reply.bytes, resends);
-  try {
-    const found = structuredFinding(round.entry, reply.result, reply.spills);
-    const reading = readOutput(reply.result, context.output, call.signal, reply.spills);
-    const output = withFinding(reading instanceof Promise ? await reading : reading, found, context.scrubber);
-    const findings = output.findings.map((each) => securityFinding(call, each));
-    const events = [answered, ...findings, toolCompleted(call, output, durationMs)];
-    const kept = output.artifacts ?? (output.artifact === undefined ? [] : [output.artifact]);
-    events.unshift(...kept.map((artifact) => artifactStored(call, artifact)));
-    return await call.end(events, true, () => call.completed(output));
+    const further = askedFor(reply, inputs);
+    if (further === undefined) {
+      return { outcome: await finish(call, reply as Answer, lease.loss, last, context) };
+    }
+    return await goOn(call, further, sent, round, last, inputs, context);
   } catch (error) {
-    const fault = faultOf(error, context.scrubber);
-    const events = [answered, toolFailed(call, "invalid_result", "answered", fault)];
-    return await call.end(events, true, () => call.failed("failed", "invalid_result", fault));
+    if (isHostError(error, "ERR_NOT_LOGGED")) return { outcome: call.notLogged(true) };
+    throw error;
+  } finally {
+    lease.release();
   }
 }
 
-async function fail(
+type Answer = Extract<Reply, { kind: "done" | "failed" }>;
+
+/** What the server wants before it goes on. */
+interface Further {
+  readonly inputRequests: JsonObject | undefined;
+  readonly requestState: string | undefined;
+  readonly bytes: number;
+  /** What the call fails with when a person does not agree: the answers themselves are not sent. */
+  readonly orElse: FailedReply | undefined;
+}
+
+function askedFor(reply: Reply, inputs: Inputs | undefined): Further | undefined {
+  if (reply.kind === "input_required") return { ...reply, orElse: undefined };
+  if (reply.kind !== "failed" || inputs?.takesUrls !== true) return undefined;
+  const inputRequests = urlsRequired(reply.error);
+  return inputRequests && { inputRequests, requestState: undefined, bytes: 0, orElse: reply };
+}
+
+/** Answers what the server asks for, and gives the next round or the end of the call. */
+async function goOn(
   call: Call,
-  reply: FailedReply,
-  failure: Failure,
+  { inputRequests, requestState, bytes, orElse }: Further,
+  sent: Extract<Sent, { kind: "answered" }>,
   round: Round,
-  cause: EventCursor | undefined,
-  context: CallContext,
-): Promise<Outcome> {
-  const fault = faultOf(reply.error, context.scrubber);
-  const failed = callFailed(call, round.server, fault, failure.outcome, round.resends + reply.resends, cause);
-  const wasSent = failure.outcome !== "not_sent";
-  if (failure.kind === "cancelled") {
-    return await call.end([failed, toolCancelled(call, failure.outcome)], wasSent, () => call.cancelled());
+  last: LastRound,
+  inputs: Inputs | undefined,
+  context: ServerCallContext,
+): Promise<{ readonly round: Round } | { readonly outcome: Outcome }> {
+  const { clock } = context;
+  const resends = last.resends + sent.reply.resends;
+  const asks = inputRequests === undefined ? 0 : Object.keys(inputRequests).length;
+  const suspended = callSuspended(call, { ...last, resends }, bytes, { inputRequired: { asks } });
+  const ended = async (
+    error: FailedReply["error"],
+    reason: ToolFailureReason | undefined,
+    at: LastRound,
+  ): Promise<{ readonly outcome: Outcome }> => {
+    const reply = notGoingOn(error, sent.reply.resends);
+    if (reason === undefined) return { outcome: await finish(call, reply, undefined, at, context) };
+    const failure: Failure = { kind: "failed", reason, outcome: "answered", status: "failed" };
+    return { outcome: await fail(call, reply, failure, at, undefined, context) };
+  };
+  const closed = (before: readonly EventInput[]): LastRound => ({ ...last, isOpen: false, before });
+
+  if (round.number >= MAX_ROUNDS) {
+    const error = tooManyRounds("tools/call", MAX_ROUNDS);
+    return await ended(error, "too_many_rounds", closed([...last.before, suspended]));
   }
-  const { reason, outcome, status } = failure;
-  return await call.end(
-    [failed, toolFailed(call, reason, outcome, fault, cause)],
-    wasSent,
-    () => call.failed(status, reason, fault),
-  );
-}
-
-/** Ends a call whose server cannot be had. Nothing was sent. */
-export async function refuse(call: Call, error: unknown, context: CallContext): Promise<Outcome> {
-  if (isHostError(error, "ERR_CANCELLED")) {
-    return await call.end([toolCancelled(call, "not_sent")], false, () => call.cancelled());
+  let maxTotalMs = round.maxTotalMs - sent.durationMs;
+  if (inputRequests === undefined) {
+    await call.append([...last.before, suspended]);
+    const patienceMs = Math.max(0, Math.min(PATIENCE_MS * 2 ** (round.number - 1), maxTotalMs));
+    try {
+      await sleep(clock, patienceMs, call.signal);
+    } catch {
+      return await ended(cancelled(`Call of ${call.tool}`, call.signal), undefined, closed([]));
+    }
+    maxTotalMs -= patienceMs;
+    if (maxTotalMs <= 0) return await ended(outOfTime("tools/call"), undefined, closed([]));
+    return { round: next(round, [], { requestState }, maxTotalMs) };
   }
-  const fault = faultOf(error, context.scrubber);
-  const reason = refusalReason(error);
-  const cause = isHostError(error) ? (error.facts["cause"] as EventCursor | undefined) : undefined;
-  return await call.end(
-    [toolFailed(call, reason, "not_sent", fault, cause)],
-    false,
-    () => call.failed("failed", reason, fault),
-  );
+  if (maxTotalMs <= 0) return await ended(outOfTime("tools/call"), undefined, closed([...last.before, suspended]));
+  let begun: ReturnType<Inputs["begin"]>;
+  try {
+    if (inputs === undefined) throw unsupported(`answer what ${call.tool} asks for`, `hand "asks" to the host`);
+    begun = inputs.begin(inputRequests);
+  } catch (error) {
+    if (orElse !== undefined) return await ended(orElse.error, undefined, last);
+    return await ended(error as HostError, "invalid_result", last);
+  }
+  await call.append([...last.before, suspended, ...begun.events]);
+  const answered = await begun.answers();
+  const { events } = answered;
+  if (call.signal.aborted) {
+    return await ended(cancelled(`Call of ${call.tool}`, call.signal), undefined, closed(events));
+  }
+  if (answered.kind === "refused") {
+    return await ended(answered.error as HostError, "permission_denied", closed(events));
+  }
+  const { responses } = answered;
+  if (orElse === undefined) {
+    return { round: next(round, events, { inputResponses: responses, requestState }, maxTotalMs) };
+  }
+  if (!isAgreed(responses)) return await ended(orElse.error, undefined, closed(events));
+  return { round: next(round, events, undefined, maxTotalMs) };
 }
 
-function refusalReason(error: unknown): ToolFailureReason {
-  if (isHostError(error, "ERR_SESSION_CLOSED")) return "session_closed";
-  const reason = isHostError(error) ? error.facts["reason"] : undefined;
-  return typeof reason === "string" ? (reason as ToolFailureReason) : "mcp_server_not_connected";
-}
-
-function changedMeanwhile(tool: string): HostError {
-  return new HostError("ERR_TOOL_NOT_FOUND", `Cannot call ${tool}: its definition has changed since it was allowed`, {
-    facts: { reason: "quarantined" },
-  });
-}
-
-function failedReply(error: HostError, resends: number): FailedReply {
-  return { kind: "failed", error, sent: true, refused: false, resends };
+function next(
+  { number }: Round,
+  before: readonly EventInput[],
+  input: JsonObject | undefined,
+  maxTotalMs: number,
+): Round {
+  return { number: number + 1, before, input, maxTotalMs };
 }

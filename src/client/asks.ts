@@ -1,23 +1,15 @@
-import { HostError, RemoteError } from "../kernel/errors.ts";
+import { HostError, isRemoteError, RemoteError } from "../kernel/errors.ts";
 import type { AskAnswerer, Askee } from "../jsonrpc/peer_asks.ts";
 import type { ClientCapabilities, JsonObject } from "../protocol/model.ts";
 import { asObject } from "../protocol/results.ts";
 import { faultOfForm, fillForm } from "./form.ts";
+import { faultOfUrl, lookOf, type UrlAsk } from "./url_ask.ts";
 
 /** A server wants a form filled in (client/elicitation, mode `form`). Its texts are the server's: show who asks. */
 export interface FormAsk {
   readonly message: string;
   /** An object schema of flat fields, with titles, defaults and choices. */
   readonly schema: JsonObject;
-}
-
-/** A server wants a person to visit an address (client/elicitation, mode `url`). Show all of it before opening it. */
-export interface UrlAsk {
-  readonly message: string;
-  /** `http:` or `https:`; nothing has been fetched from it. */
-  readonly url: string;
-  /** What `notifications/elicitation/complete` will name; only servers of 2025-11-25 give it. */
-  readonly elicitationId: string | undefined;
 }
 
 /** How a person answers. Accepting an address is consent to open it, not word that all was done there. */
@@ -61,8 +53,10 @@ export interface AskHandlers {
 /** The methods by which a server asks. */
 export type AskMethod = "elicitation/create" | "sampling/createMessage" | "roots/list";
 
+/** For which kinds of asks there is a handler. */
+export type AskKinds = { readonly [K in keyof AskHandlers]?: unknown };
+
 const MAX_ASKS = 32;
-const MAX_URL_LENGTH = 8192;
 const INVALID_PARAMS = -32602;
 const METHOD_NOT_FOUND = -32601;
 /** What a user's refusal of sampling is answered with (client/sampling, error handling). */
@@ -85,7 +79,7 @@ function capabilityFor(method: string): "elicitation" | "sampling" | "roots" | u
 }
 
 /** What to declare for these handlers. */
-export function capabilitiesOf({ form, url, sample, sampleTools, roots }: AskHandlers): ClientCapabilities {
+export function capabilitiesOf({ form, url, sample, sampleTools, roots }: AskKinds): ClientCapabilities {
   return {
     ...(form === undefined && url === undefined
       ? {}
@@ -106,8 +100,8 @@ export function declared(asks: AskHandlers | undefined, by: ClientCapabilities =
 }
 
 /** Puts what a server asks on its own to the handlers. */
-export function answererOf(asks: AskHandlers): AskAnswerer {
-  return (method, params, signal) => answerAsk(asks, method, params, { signal });
+export function answererOf(asks: AskHandlers | AskAnswerer): AskAnswerer {
+  return typeof asks === "function" ? asks : (method, params, signal) => answerAsk(asks, method, params, { signal });
 }
 
 /** Who answers what a server asks, on a connection of these handlers. */
@@ -156,37 +150,55 @@ export async function answerAsk(
   throw new RemoteError(METHOD_NOT_FOUND, "Method not found");
 }
 
+/** One thing that a result asks for. */
+export interface InputAsk {
+  readonly key: string;
+  readonly method: string;
+  readonly params: unknown;
+}
+
 /**
- * Answers everything that a result of the kind `input_required` asks for, and gives the `inputResponses` of the next
- * round. Asks that cannot be answered end the request: throws `ERR_PROTOCOL` for what was not declared or has no usable
- * shape (nobody is asked then, not even the rest), `ERR_DENIED` for a refusal that has no form of its own.
+ * Reads what a result of the kind `input_required` asks for. Throws `ERR_PROTOCOL` for what was not declared or has no
+ * usable shape: nobody is asked then, not even for the rest.
+ */
+export function readInputs(handlers: AskKinds, inputRequests: JsonObject): InputAsk[] {
+  const entries = Object.entries(inputRequests);
+  if (entries.length > MAX_ASKS) throw unanswerable(`${entries.length} asks at once, at most ${MAX_ASKS} allowed`);
+  return entries.map(([key, entry]) => {
+    const { method, params } = asObject(entry) ?? {};
+    const fault = typeof method === "string" ? faultOfAsk(handlers, method, params) : "it names no method";
+    if (fault !== undefined) throw unanswerable(`${JSON.stringify(key.slice(0, 100))}: ${fault}`);
+    return { key, method: method as string, params };
+  });
+}
+
+/**
+ * Answers all of it, and gives the `inputResponses` of the next round. Throws what {@link readInputs} throws, and
+ * `ERR_DENIED` for a refusal that has no form of its own.
  */
 export async function answerInputs(
   handlers: AskHandlers,
   inputRequests: JsonObject,
   context: AskContext,
 ): Promise<JsonObject> {
-  const entries = Object.entries(inputRequests);
-  if (entries.length > MAX_ASKS) throw unanswerable(`${entries.length} asks at once, at most ${MAX_ASKS} allowed`);
-  const asks = entries.map(([key, entry]) => {
-    const { method, params } = asObject(entry) ?? {};
-    const fault = typeof method === "string" ? faultOfAsk(handlers, method, params) : "it names no method";
-    if (fault !== undefined) throw unanswerable(`${JSON.stringify(key.slice(0, 100))}: ${fault}`);
-    return { key, method: method as string, params };
-  });
+  const asks = readInputs(handlers, inputRequests);
   const answers = await Promise.all(asks.map(async ({ key, method, params }) => {
     try {
       return [key, await answerAsk(handlers, method, params, context)] as const;
     } catch (cause) {
-      if (!(cause instanceof RemoteError)) throw cause;
-      throw new HostError("ERR_DENIED", `Cannot go on: ${method} was refused`, { cause, facts: { method } });
+      throw isRemoteError(cause) ? refusedInput(method, cause) : cause;
     }
   }));
   return Object.fromEntries(answers);
 }
 
+/** The error for an ask that was refused and whose refusal has no form of its own. */
+export function refusedInput(method: string, cause: unknown): HostError {
+  return new HostError("ERR_DENIED", `Cannot go on: ${method} was refused`, { cause, facts: { method } });
+}
+
 /** Why an ask cannot be put to its handler; nothing when it can. */
-export function faultOfAsk(handlers: AskHandlers, method: string, params: unknown): string | undefined {
+export function faultOfAsk(handlers: AskKinds, method: string, params: unknown): string | undefined {
   const given = asObject(params) ?? {};
   switch (method) {
     case "elicitation/create":
@@ -200,7 +212,7 @@ export function faultOfAsk(handlers: AskHandlers, method: string, params: unknow
   return `${JSON.stringify(method.slice(0, 100))} is nothing that a server may ask`;
 }
 
-function faultOfElicitation({ form, url }: AskHandlers, params: JsonObject): string | undefined {
+function faultOfElicitation({ form, url }: AskKinds, params: JsonObject): string | undefined {
   if (typeof params["message"] !== "string") return "it has no message";
   const mode = params["mode"] ?? "form";
   if (mode === "form") {
@@ -210,19 +222,8 @@ function faultOfElicitation({ form, url }: AskHandlers, params: JsonObject): str
   return url === undefined ? "addresses were not declared" : faultOfUrl(params["url"]);
 }
 
-function faultOfUrl(url: unknown): string | undefined {
-  if (typeof url !== "string" || url.length > MAX_URL_LENGTH) return "it has no usable url";
-  try {
-    const { protocol } = new URL(url);
-    return protocol === "https:" || protocol === "http:" ? undefined : `its url is ${protocol}, wanted https:`;
-  } catch {
-    // Whether it is an address is the question.
-    return "its url is no address";
-  }
-}
-
 /** The rules for messages with tools (client/sampling): results alone in their message, each use answered by the next. */
-function faultOfSampling({ sampleTools }: AskHandlers, params: JsonObject): string | undefined {
+function faultOfSampling({ sampleTools }: AskKinds, params: JsonObject): string | undefined {
   const { messages, maxTokens, tools, toolChoice } = params;
   if (!Array.isArray(messages)) return "it has no messages";
   if (typeof maxTokens !== "number") return "it has no maxTokens";
@@ -254,9 +255,11 @@ async function elicit(handlers: AskHandlers, params: JsonObject, context: AskCon
   const message = params["message"] as string;
   if (params["mode"] === "url") {
     const { elicitationId } = params;
+    const address = params["url"] as string;
     const { action } = await url!({
       message,
-      url: params["url"] as string,
+      url: address,
+      ...lookOf(address),
       elicitationId: typeof elicitationId === "string" ? elicitationId : undefined,
     }, context);
     return { action };

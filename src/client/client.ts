@@ -11,6 +11,7 @@ import type { VerdictCache } from "../protocol/negotiate.ts";
 import type { LogLevel, TraceContext } from "../protocol/request_meta.ts";
 import type { SubscriptionListener } from "../protocol/subscriptions.ts";
 import type { Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
+import type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
 import type { AskHandlers } from "./asks.ts";
 import type { ResponseCache } from "./cache.ts";
 import type { Reply } from "./reply.ts";
@@ -35,9 +36,10 @@ export interface RequestOptions {
   readonly takesSpills?: boolean;
   /**
    * Answers what the server asks for the sake of this request, in the place of the connection's
-   * {@link ConnectOptions.asks}. What is asked inside a result is for `requestInRounds`.
+   * {@link ConnectOptions.asks}: handlers, or one function for all methods, which answers unchecked parameters with the
+   * result that the method wants. What is asked inside a result is for `requestInRounds`.
    */
-  readonly asks?: AskHandlers;
+  readonly asks?: AskHandlers | AskAnswerer;
   /** Where the request stands in a distributed trace: goes out in its metadata. */
   readonly trace?: TraceContext;
   /** Wants log messages of this level and above while it runs, where the revision lets each request say so. */

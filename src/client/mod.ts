@@ -13,11 +13,13 @@ export type {
   ServerFacts,
   ToolList,
 } from "./client.ts";
-export type { AskContext, AskHandlers, FormAnswer, FormAsk, Root, UrlAnswer, UrlAsk } from "./asks.ts";
+export type { AskContext, AskHandlers, FormAnswer, FormAsk, Root, UrlAnswer } from "./asks.ts";
+export type { UrlAsk, UrlDoubt } from "./url_ask.ts";
 export { requestInRounds, type RoundsOptions } from "./rounds.ts";
 export type { FailedReply, Reply } from "./reply.ts";
 export { httpDialer, type HttpDialerOptions } from "../transport/http.ts";
 export { stdioDialer, type StdioDialerOptions } from "../transport/stdio.ts";
+export type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
 export type { Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
 export { type Clock, systemClock, type Timer } from "../kernel/clock.ts";
 export { type ErrorCode, HostError, isHostError, isRemoteError, RemoteError } from "../kernel/errors.ts";

@@ -5,13 +5,14 @@ import type { JsonObject } from "../protocol/model.ts";
 import { answerInputs, type AskHandlers } from "./asks.ts";
 import type { Client, RequestOptions } from "./client.ts";
 import type { FailedReply, Reply } from "./reply.ts";
+import { isAgreed, urlsRequired } from "./url_ask.ts";
 
 /** Rounds that one request may take, the first included. */
 export const MAX_ROUNDS = 8;
 /** First wait before a round for which the server wanted nothing but patience; it doubles. */
 const PATIENCE_MS = 250;
 
-export interface RoundsOptions extends RequestOptions {
+export interface RoundsOptions extends Omit<RequestOptions, "asks"> {
   readonly asks: AskHandlers;
   /** Default {@link MAX_ROUNDS}. */
   readonly maxRounds?: number;
@@ -21,8 +22,10 @@ export interface RoundsOptions extends RequestOptions {
 
 /**
  * Sends a request and goes on for as many rounds as the server asks for input (basic/utilities/mrtr): the same method
- * and parameters, the answers of this round alone, and `requestState` exactly as it came. Never rejects. `maxTotalMs`
- * bounds all rounds together, the time that a person takes to answer left out.
+ * and parameters, the answers of this round alone, and `requestState` exactly as it came. A server of 2025-11-25 that
+ * wants addresses to be visited first gets the request again once a person has agreed to each; what it asks on its own
+ * meanwhile goes to the same handlers. Never rejects. `maxTotalMs` bounds all rounds together, the time that a person
+ * takes to answer left out.
  */
 export async function requestInRounds(
   client: Client,
@@ -34,17 +37,27 @@ export async function requestInRounds(
   let patienceMs = PATIENCE_MS;
   let resends = 0;
   let next: JsonObject = {};
+  const context = { signal: options.signal ?? new AbortController().signal };
   for (let round = 1;; round++) {
     const from = clock.monotonic();
     const reply = await client.request(method, round === 1 ? params : { ...params, ...next }, {
       ...options,
+      asks,
       maxTotalMs: remainingMs,
     });
     resends += reply.resends;
-    if (reply.kind !== "input_required") return { ...reply, resends };
+    const urls = reply.kind === "failed" && asks.url !== undefined ? urlsRequired(reply.error) : undefined;
+    if (reply.kind !== "input_required" && urls === undefined) return { ...reply, resends };
     if (round >= maxRounds) return ended(tooManyRounds(method, maxRounds), resends);
-    const { inputRequests, requestState } = reply;
     try {
+      if (reply.kind !== "input_required") {
+        remainingMs -= clock.monotonic() - from;
+        if (!isAgreed(await answerInputs(asks, urls!, context))) return { ...reply, resends };
+        next = {};
+        if (remainingMs <= 0) return ended(outOfTime(method), resends);
+        continue;
+      }
+      const { inputRequests, requestState } = reply;
       if (inputRequests === undefined) {
         await sleep(clock, Math.min(patienceMs, Math.max(0, remainingMs - (clock.monotonic() - from))), options.signal);
         patienceMs *= 2;
@@ -52,9 +65,7 @@ export async function requestInRounds(
       remainingMs -= clock.monotonic() - from;
       next = {
         ...(inputRequests === undefined ? {} : {
-          inputResponses: await answerInputs(asks, inputRequests, {
-            signal: options.signal ?? new AbortController().signal,
-          }),
+          inputResponses: await answerInputs(asks, inputRequests, context),
         }),
         ...(requestState === undefined ? {} : { requestState }),
       };
@@ -62,9 +73,7 @@ export async function requestInRounds(
       if (options.signal?.aborted) return ended(cancelled(`Request ${method}`, options.signal), resends);
       return ended(isHostError(error) ? error : handlerFailed(method, error), resends);
     }
-    if (remainingMs <= 0) {
-      return ended(new HostError("ERR_TIMEOUT", `Request ${method} timed out between two rounds`), resends);
-    }
+    if (remainingMs <= 0) return ended(outOfTime(method), resends);
   }
 }
 
@@ -77,6 +86,11 @@ export function tooManyRounds(method: string, maxRounds: number): HostError {
       facts: { rounds: maxRounds },
     },
   );
+}
+
+/** The error for a request whose time is up before its next round. */
+export function outOfTime(method: string): HostError {
+  return new HostError("ERR_TIMEOUT", `Request ${method} timed out between two rounds`);
 }
 
 function handlerFailed(method: string, cause: unknown): HostError {

@@ -6,6 +6,8 @@ import type {
   crashReasons,
   decisionSources,
   failureOutcomes,
+  inputActions,
+  inputKinds,
   levels,
   risks,
   shutdownReasons,
@@ -108,6 +110,25 @@ export type EventPayloads = {
     readonly outcome: FailureOutcome;
     readonly resends: number;
   };
+  "mcp.input.requested": {
+    readonly requestId: string;
+    readonly toolCallId?: string | undefined;
+    readonly server: string;
+    readonly kind: InputKind;
+    readonly message?: string | undefined;
+    /** Of a form; the beginning of its text where it is long. */
+    readonly schema?: unknown;
+    /** Of an address. */
+    readonly urlHost?: string | undefined;
+  };
+  "mcp.input.resolved": {
+    readonly requestId: string;
+    readonly toolCallId?: string | undefined;
+    readonly server: string;
+    readonly kind: InputKind;
+    readonly action: InputAction;
+    readonly reason?: string | undefined;
+  };
   "mcp.log": {
     readonly server: string;
     readonly level: string;
@@ -138,6 +159,8 @@ export type KnownEventInput = {
   };
 }[keyof EventPayloads];
 
+export type InputKind = (typeof inputKinds)[number];
+export type InputAction = (typeof inputActions)[number];
 export type FailureOutcome = (typeof failureOutcomes)[number];
 export type ToolFailureReason = (typeof toolFailureReasons)[number];
 

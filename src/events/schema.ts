@@ -15,6 +15,7 @@ const names: v.GenericSchema<unknown, string[]> = v.array(v.string());
 const server = { server: text };
 const call = { tool: text, toolCallId: text };
 const remoteCall = { server: text, toolCallId: text };
+const input = { requestId: text, toolCallId: v.optional(text), server: text, kind: v.picklist(words.inputKinds) };
 
 const fault = v.looseObject({ code: v.optional(v.union([v.string(), v.number()])), message: text });
 const artifact = { sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)), bytes: count, mediaType: text };
@@ -140,6 +141,17 @@ export const payloadSchemas: { readonly [T in keyof EventPayloads]: v.GenericSch
         message: text,
         outcome,
         resends: count,
+      }),
+      "mcp.input.requested": v.looseObject({
+        ...input,
+        message: v.optional(text),
+        schema: v.optional(v.union([v.string(), v.record(v.string(), v.unknown())])),
+        urlHost: v.optional(text),
+      }),
+      "mcp.input.resolved": v.looseObject({
+        ...input,
+        action: v.picklist(words.inputActions),
+        reason: v.optional(text),
       }),
       "mcp.log": v.looseObject({
         ...server,

@@ -51,6 +51,12 @@ export const containments = ["cgroup", "pid_namespace", "process_group", "none"]
 
 export const risks = ["read", "write", "execute", "network", "credential", "destructive"] as const;
 
+/** What a server may ask while it works on a call. */
+export const inputKinds = ["form", "url", "sampling", "roots"] as const;
+
+/** What became of it: a person's answer, or the lack of one. */
+export const inputActions = ["accept", "decline", "cancel", "expired", "withdrawn", "failed"] as const;
+
 /** Who wants a call. */
 export const callers = ["model", "caller", "gateway", "user"] as const;
 
@@ -75,6 +81,7 @@ export const decisionSources = [
 
 /** Members of payloads that hold one of these words, or an id of ours: what tells an event from others of its type. */
 export const correlatingMembers: ReadonlySet<string> = new Set([
+  "action",
   "actor",
   "by",
   "containment",

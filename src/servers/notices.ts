@@ -2,7 +2,7 @@ import type { EventInput } from "../events/event.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import { scrubbedExcerpt } from "./fault.ts";
-import { warningEvent } from "./server_events.ts";
+import { misdirectedEvent, warningEvent } from "./server_events.ts";
 
 /** Levels of a server's log messages that are kept, by RFC 5424. */
 const KEPT_LEVELS: ReadonlySet<string> = new Set(["warning", "error", "critical", "alert", "emergency"]);
@@ -34,7 +34,9 @@ export class Notices {
     const key = this.#counts.has(kind) || this.#counts.size < MAX_KINDS ? kind : "other";
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
-    if (/^10*$/.test(String(count))) this.#append(warningEvent(this.#server, key, count, excerpt, this.#scrubber));
+    if (!/^10*$/.test(String(count))) return;
+    this.#append(warningEvent(this.#server, key, count, excerpt, this.#scrubber));
+    if (key === "misdirected_ask") this.#append(misdirectedEvent(this.#server, count, excerpt, this.#scrubber));
   }
 
   /** `notifications/message` */

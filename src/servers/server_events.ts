@@ -108,6 +108,25 @@ export function warningEvent(
   };
 }
 
+/** A server has asked for something that cannot be told to belong to one call; `excerpt` is by what method. */
+export function misdirectedEvent(
+  server: string,
+  count: number,
+  excerpt: string | undefined,
+  scrubber: Scrubber,
+): EventInput {
+  return {
+    type: "security.finding",
+    payload: {
+      rule: "misdirected_ask",
+      where: `server ${server}`,
+      severity: "high",
+      count,
+      preview: excerpt === undefined ? undefined : scrubbedExcerpt(excerpt, scrubber, MAX_NAME),
+    },
+  };
+}
+
 /** One event a refused definition, for the first few; a warning with the count for the rest. */
 export function rejectedEvents(
   server: string,

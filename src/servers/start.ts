@@ -1,11 +1,12 @@
 import { buildCatalog, type Catalog, type RejectedTool } from "../catalog/catalog.ts";
 import type { ResponseCache } from "../client/cache.ts";
+import type { Root } from "../client/asks.ts";
 import type { Client, ConnectOptions, ToolList } from "../client/client.ts";
 import type { EventInput } from "../events/event.ts";
 import { cancelled } from "../kernel/abort.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
-import type { Tool } from "../protocol/model.ts";
+import type { ClientCapabilities, Tool } from "../protocol/model.ts";
 import type { VerdictCache } from "../protocol/negotiate.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import type { TransportEnd } from "../transport/transport.ts";
@@ -15,6 +16,14 @@ import type { Dialed } from "./dial.ts";
 import { catalogChangedEvent, concernEvents, readyEvent, rejectedEvents, startingEvent } from "./server_events.ts";
 import type { Slots } from "./slots.ts";
 import type { StartStep } from "./start_error.ts";
+
+/** What servers are told that they may ask. All but roots is asked for the sake of a call, which answers it. */
+export interface ServerAsks {
+  readonly capabilities: ClientCapabilities;
+  readonly roots?: (
+    context: { readonly server: string; readonly signal: AbortSignal },
+  ) => readonly Root[] | Promise<readonly Root[]>;
+}
 
 /** What starting a server needs besides its configuration. */
 export interface StartContext {
@@ -26,6 +35,7 @@ export interface StartContext {
   readonly cache?: ResponseCache;
   /** See `ListenOptions.random`; default: `Math.random`. */
   readonly random?: () => number;
+  readonly asks?: ServerAsks;
   /** Told of faults that have no caller. */
   readonly onError: (error: unknown) => void;
 }
@@ -84,6 +94,8 @@ export async function startServer(request: StartRequest, context: StartContext):
       ...(config.pin === undefined ? {} : { pin: config.pin }),
       ...(context.verdicts === undefined ? {} : { verdicts: context.verdicts }),
       ...(context.cache === undefined ? {} : { cache: context.cache, identity: request.fingerprint }),
+      ...(context.asks === undefined ? {} : asking(config.name, context.asks)),
+      onError: context.onError,
       // Whoever reads what the server says has no say in whether the server lives.
       onNotification: (method, params) => reported(() => request.onNotification(method, params), context),
       onWarning: (kind, excerpt) => reported(() => request.onWarning(kind, excerpt), context),
@@ -157,6 +169,13 @@ function withoutSecretNames(
     return clean === name;
   });
   return { shown, secret };
+}
+
+function asking(server: string, { capabilities, roots }: ServerAsks): Pick<ConnectOptions, "capabilities" | "asks"> {
+  return {
+    capabilities,
+    ...(roots === undefined ? {} : { asks: { roots: ({ signal }) => roots({ server, signal }) } }),
+  };
 }
 
 function reported(listen: () => void, { onError }: StartContext): void {

@@ -46,7 +46,7 @@ export const importTable: readonly Row[] = [
   ),
   row(
     "call",
-    "servers permission catalog client(types) jsonrpc(types) protocol/model scrub store events kernel",
+    "servers permission catalog client/asks client/rounds client/tasks client/url_ask client(types) jsonrpc(types) protocol/model scrub store events kernel",
     "valibot",
   ),
   row("session", "call servers permission catalog protocol/model store events kernel", "valibot"),

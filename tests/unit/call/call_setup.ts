@@ -1,4 +1,5 @@
 import { createLocalTools, type LocalTool } from "../../../src/catalog/local_tool.ts";
+import type { HostAsks } from "../../../src/call/host_asks.ts";
 import { Executor } from "../../../src/call/executor.ts";
 import { countingIds } from "../../../src/kernel/ids.ts";
 import { SecretRegistry } from "../../../src/kernel/secrets.ts";
@@ -24,6 +25,7 @@ export interface CallSceneOptions {
   readonly localTools?: readonly LocalTool[];
   readonly gate?: Gate;
   readonly server?: object;
+  readonly asks?: HostAsks;
 }
 
 /** One session over one server "echo" (tools: echo, delete_all) that is ready and that the test leads by hand. */
@@ -76,6 +78,12 @@ export async function callScene(options: CallSceneOptions = {}) {
     onAsk: options.approve === undefined ? "deny" : "wait",
     output: { scrubber, artifacts, previewBytes: 4096, maxOutputBytes: 65_536, onError },
     onError,
+    ...(options.asks === undefined ? {} : {
+      asks: {
+        handlers: options.asks,
+        holdsSecret: (answer) => scrubber.value(answer) !== answer,
+      },
+    }),
   });
   connect.onConnect = (dialling) => dialling.succeed();
   await manager.add({ name: "echo", command: "echo", ...options.server });

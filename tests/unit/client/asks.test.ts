@@ -127,7 +127,13 @@ describe("address", () => {
     const handlers: AskHandlers = { url: (ask) => (seen.push(ask), { action: "accept" }) };
     const params = { mode: "url", message, url: "https://login.test/a?b=c#d", elicitationId: "e1" };
     expect(await answerAsk(handlers, "elicitation/create", params, context)).toEqual({ action: "accept" });
-    expect(seen).toEqual([{ message, url: "https://login.test/a?b=c#d", elicitationId: "e1" }]);
+    expect(seen).toEqual([{
+      message,
+      url: "https://login.test/a?b=c#d",
+      host: "login.test",
+      doubts: [],
+      elicitationId: "e1",
+    }]);
   });
 
   it.each([

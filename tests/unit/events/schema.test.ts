@@ -60,6 +60,8 @@ const samples: { readonly [T in keyof EventPayloads]: EventPayloads[T] } = {
   "mcp.call.progress": { ...remote, progress: 1, total: 2 },
   "mcp.call.completed": { ...remote, durationMs: 3, bytes: 10, resends: 0 },
   "mcp.call.failed": { ...remote, code: -32603, message: "Remote error", outcome: "answered", resends: 0 },
+  "mcp.input.requested": { ...remote, requestId: "req_1", kind: "form", message: "Sure?", schema: { type: "object" } },
+  "mcp.input.resolved": { ...remote, requestId: "req_1", kind: "form", action: "accept" },
   "mcp.log": { server, level: "warning", data: "text" },
   "artifact.stored": { ...artifact, from: "tool" },
   "security.finding": { rule: "ansi", where: "result", severity: "low", count: 1 },

@@ -1,0 +1,52 @@
+import type { FormAnswer, FormAsk, Root, UrlAnswer } from "../client/asks.ts";
+import type { UrlAsk } from "../client/url_ask.ts";
+import type { JsonObject } from "../protocol/model.ts";
+
+/** Who asks, and for the sake of which call. */
+export interface HostAskContext {
+  /** Fires when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+  /** Names the ask in the log. */
+  readonly requestId: string;
+  /** The server that asks. Show it: the texts of an ask are the server's own. */
+  readonly server: string;
+  readonly session: string;
+  readonly tool: string;
+  readonly toolCallId: string;
+}
+
+/**
+ * Answers what servers ask while they work on a call, in every revision that knows such asks. What has a handler is
+ * declared to servers; without one nobody asks. Everything that a handler is shown is scrubbed. A handler that throws, or
+ * takes longer than five minutes, has refused.
+ */
+export interface HostAsks {
+  /**
+   * Fills in a form: show it and who wants it, let a person change and refuse it. Forms that ask for what looks like a
+   * secret are declined without asking.
+   */
+  readonly form?: (ask: FormAsk, context: HostAskContext) => FormAnswer | Promise<FormAnswer>;
+  /**
+   * Asks whether an address may be opened, and opens it. A call that could not go on before is sent again after the
+   * answer, so answer `accept` once the person is done there.
+   */
+  readonly url?: (ask: UrlAsk, context: HostAskContext) => UrlAnswer | Promise<UrlAnswer>;
+  /** Gets the parameters of `sampling/createMessage` and gives its result; `undefined` refuses. */
+  readonly sample?: (
+    params: JsonObject,
+    context: HostAskContext,
+  ) => JsonObject | undefined | Promise<JsonObject | undefined>;
+  /** Declares that sampling may use tools. Default false. */
+  readonly sampleTools?: boolean;
+  /** The places that a server may work in. Asked for a connection as a whole or in the middle of a call. */
+  readonly roots?: (
+    context: Pick<HostAskContext, "signal" | "server">,
+  ) => readonly Root[] | Promise<readonly Root[]>;
+}
+
+/** What answering needs beside the call. */
+export interface CallAsks {
+  readonly handlers: HostAsks;
+  /** True for answers that contain a secret of the host. */
+  readonly holdsSecret: (answer: JsonObject) => boolean;
+}

@@ -1,0 +1,219 @@
+import { answerAsk, type AskHandlers, faultOfAsk, type InputAsk, readInputs, refusedInput } from "../client/asks.ts";
+import { lookOf } from "../client/url_ask.ts";
+import type { EventInput } from "../events/event.ts";
+import type { InputAction } from "../events/payloads.ts";
+import { untilAborted, whenAborted } from "../kernel/abort.ts";
+import { HostError, isRemoteError, RemoteError } from "../kernel/errors.ts";
+import type { Ids } from "../kernel/ids.ts";
+import type { JsonObject } from "../protocol/model.ts";
+import type { Call, CallContext } from "./call.ts";
+import { securityFinding } from "./call_events.ts";
+import type { CallAsks } from "./host_asks.ts";
+import { type InputFacts, inputRequested, inputResolved } from "./input_events.ts";
+import { secretFields } from "./secret_form.ts";
+
+/** What the calls of a session that reach a server work with. */
+export interface ServerCallContext extends CallContext {
+  readonly session: string;
+  readonly ids: Ids;
+}
+
+/** How long a person may take (the lifetime of an approval that is asked for directly). */
+const LIFETIME_MS = 5 * 60_000;
+
+/** One thing that is asked, from its first event to its last. */
+interface Input extends InputFacts {
+  readonly method: string;
+  readonly params: JsonObject;
+  /** Why nobody is asked. */
+  readonly refused: string | undefined;
+}
+
+/** How it ended: with what to send, or with what to fail with. */
+type Ended =
+  & { readonly action: InputAction; readonly reason?: string; readonly findings?: readonly EventInput[] }
+  & ({ readonly result: JsonObject } | { readonly error: unknown });
+
+/** What was answered of one round. */
+export type AnsweredRound =
+  | { readonly kind: "answered"; readonly responses: JsonObject; readonly events: readonly EventInput[] }
+  | { readonly kind: "refused"; readonly error: unknown; readonly events: readonly EventInput[] };
+
+/**
+ * Puts what a server asks for the sake of one call to the host's handlers, and writes both ends of each ask to the log:
+ * `mcp.input.requested` before anybody is asked, `mcp.input.resolved` before anything is sent.
+ */
+export class Inputs {
+  readonly #call: Call;
+  readonly #server: string;
+  readonly #context: ServerCallContext;
+  readonly #asks: CallAsks;
+  readonly #open = new Set<Input>();
+
+  constructor(call: Call, server: string, context: ServerCallContext, asks: CallAsks) {
+    this.#call = call;
+    this.#server = server;
+    this.#context = context;
+    this.#asks = asks;
+  }
+
+  /** Whether addresses can be shown to anybody. */
+  get takesUrls(): boolean {
+    return this.#asks.handlers.url !== undefined;
+  }
+
+  /** Answers what a server asks on its own while the call is in flight. */
+  readonly answer = async (method: string, params: unknown, signal: AbortSignal): Promise<JsonObject> => {
+    // It is not put to anybody; what there is to answer is the same as without a host.
+    if (faultOfAsk(this.#asks.handlers, method, params) !== undefined) {
+      return await answerAsk(this.#asks.handlers as AskHandlers, method, params, { signal });
+    }
+    const { input, events } = this.#take({ method, params });
+    await this.#call.append(events);
+    const ended = await this.#end(input, signal);
+    const closing = this.#close(input, ended);
+    if (closing.length > 0) await this.#call.append(closing);
+    if ("error" in ended) throw ended.error;
+    return ended.result;
+  };
+
+  /** Takes on what a result asks for; `events` come before anything is answered. Throws for what cannot be answered. */
+  begin(inputRequests: JsonObject): { readonly events: readonly EventInput[]; answers(): Promise<AnsweredRound> } {
+    const taken = readInputs(this.#asks.handlers, inputRequests).map((ask) => ({ key: ask.key, ...this.#take(ask) }));
+    return {
+      events: taken.flatMap(({ events }) => events),
+      answers: () => this.#answerAll(taken),
+    };
+  }
+
+  /** Ends what is still open, with its call. */
+  closing(): EventInput[] {
+    const withdrawn = { action: "withdrawn", error: undefined } as const;
+    return this.#open.size === 0 ? [] : [...this.#open].flatMap((input) => this.#close(input, withdrawn));
+  }
+
+  async #answerAll(taken: readonly { readonly key: string; readonly input: Input }[]): Promise<AnsweredRound> {
+    const all = await Promise.all(taken.map(async ({ key, input }) => ({
+      key,
+      input,
+      ended: await this.#end(input, this.#call.signal),
+    })));
+    const events = all.flatMap(({ input, ended }) => this.#close(input, ended));
+    const failed = all.find(({ ended }) => "error" in ended);
+    if (failed !== undefined) {
+      const { error, action } = failed.ended as Extract<Ended, { error: unknown }>;
+      if (action === "failed") this.#context.onError(error);
+      return { kind: "refused", error: refusedInput(failed.input.method, error), events };
+    }
+    const responses = Object.fromEntries(
+      all.map(({ key, ended }) => [key, (ended as Extract<Ended, { result: JsonObject }>).result]),
+    );
+    return { kind: "answered", responses, events };
+  }
+
+  #take({ method, params }: Omit<InputAsk, "key">): { readonly input: Input; readonly events: EventInput[] } {
+    const { scrubber, ids } = this.#context;
+    const given = (params ?? {}) as JsonObject;
+    const kind = kindOf(method, given);
+    const facts: InputFacts = {
+      requestId: ids.next("req"),
+      toolCallId: this.#call.toolCallId,
+      server: this.#server,
+      kind,
+    };
+    const look = kind === "url" ? lookOf(given["url"] as string) : undefined;
+    const events = [inputRequested(facts, given, look?.host, scrubber)];
+    const doubts = look?.doubts ?? [];
+    if (doubts.length > 0) events.push(this.#finding("deceptive_url", doubts.join(" "), doubts.length));
+    const secrets = kind === "form" ? secretFields(given["requestedSchema"] as JsonObject) : [];
+    if (secrets.length > 0) {
+      events.push(this.#finding("secret_form", scrubber.text(secrets.join(" ")).slice(0, 500), secrets.length));
+    }
+    const refused = secrets.length > 0 ? "secret_form" : undefined;
+    const input: Input = { ...facts, method, params: given, refused };
+    this.#open.add(input);
+    return { input, events };
+  }
+
+  /** Never rejects. */
+  async #end(input: Input, signal: AbortSignal): Promise<Ended> {
+    if (input.refused !== undefined) return { action: "decline", reason: input.refused, result: { action: "decline" } };
+    const { clock } = this.#context;
+    const controller = new AbortController();
+    const leave = whenAborted(signal, () => controller.abort(signal.reason));
+    if (signal.aborted) controller.abort(signal.reason);
+    const timer = clock.after(LIFETIME_MS, () => controller.abort(tookTooLong(input.method)));
+    try {
+      const handlers = this.#handlersFor(input, controller.signal);
+      const answering = answerAsk(handlers, input.method, input.params, { signal: controller.signal });
+      return this.#checked(input, await untilAborted(answering, `Answer to ${input.method}`, controller.signal));
+    } catch (error) {
+      if (signal.aborted) return { action: "withdrawn", error };
+      if (controller.signal.aborted) return { action: "expired", ...refusalOf(input) };
+      return isRemoteError(error) ? { action: "decline", error } : { action: "failed", error };
+    } finally {
+      leave();
+      timer.cancel();
+    }
+  }
+
+  /** An answer is held to the same rule as the arguments of a call: no secret of the host leaves with it. */
+  #checked(input: Input, result: JsonObject): Ended {
+    if (input.kind === "roots" || !this.#asks.holdsSecret(result)) return { action: actionOf(input, result), result };
+    const findings = [this.#finding("secret_in_answer", input.kind, 1)];
+    return { action: "decline", reason: "secret_in_answer", findings, ...refusalOf(input) };
+  }
+
+  /** Exactly one closing event, whoever comes first. */
+  #close(input: Input, { action, reason, findings = [] }: Ended): EventInput[] {
+    return this.#open.delete(input) ? [...findings, inputResolved(factsOf(input), action, reason)] : [];
+  }
+
+  #handlersFor({ requestId }: Input, signal: AbortSignal): AskHandlers {
+    const { form, url, sample, sampleTools, roots } = this.#asks.handlers;
+    const { scrubber, session } = this.#context;
+    const { tool, toolCallId } = this.#call;
+    const context = { signal, requestId, server: this.#server, session, tool, toolCallId };
+    return {
+      ...(form === undefined ? {} : {
+        form: ({ message, schema }) =>
+          form({ message: scrubber.text(message), schema: scrubber.value(schema) }, context),
+      }),
+      ...(url === undefined ? {} : {
+        url: (ask) => url({ ...ask, message: scrubber.text(ask.message) }, context),
+      }),
+      ...(sample === undefined ? {} : { sample: (params) => sample(scrubber.value(params), context) }),
+      ...(sampleTools === undefined ? {} : { sampleTools }),
+      ...(roots === undefined ? {} : { roots: () => roots(context) }),
+    };
+  }
+
+  #finding(rule: string, preview: string, count: number): EventInput {
+    return securityFinding(this.#call, { rule, where: "ask", severity: "high", count, preview });
+  }
+}
+
+function factsOf({ requestId, toolCallId, server, kind }: Input): InputFacts {
+  return { requestId, toolCallId, server, kind };
+}
+
+function kindOf(method: string, params: JsonObject): Input["kind"] {
+  if (method === "sampling/createMessage") return "sampling";
+  if (method === "roots/list") return "roots";
+  return params["mode"] === "url" ? "url" : "form";
+}
+
+function actionOf({ kind }: Input, { action }: JsonObject): InputAction {
+  return (kind === "form" || kind === "url") && (action === "decline" || action === "cancel") ? action : "accept";
+}
+
+/** How a refusal is told to the server: forms and addresses have a word for it, the others have none but an error. */
+function refusalOf({ kind }: Input): { readonly result: JsonObject } | { readonly error: unknown } {
+  return kind === "form" || kind === "url"
+    ? { result: { action: "cancel" } }
+    : { error: new RemoteError(-1, "User rejected sampling request") };
+}
+
+function tookTooLong(method: string): HostError {
+  return new HostError("ERR_TIMEOUT", `Answer to ${method} took longer than ${LIFETIME_MS} ms`);
+}

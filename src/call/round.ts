@@ -1,0 +1,171 @@
+import type { CatalogEntry } from "../catalog/catalog.ts";
+import type { Reply } from "../client/reply.ts";
+import type { EventInput } from "../events/event.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
+import { HostError } from "../kernel/errors.ts";
+import type { JsonObject } from "../protocol/model.ts";
+import { faultOf } from "../servers/fault.ts";
+import type { Server, ServerLease } from "../servers/server.ts";
+import type { Call } from "./call.ts";
+import { callFailed, callStarted, toolStarted } from "./call_events.ts";
+import { refuse } from "./ending.ts";
+import { readFailure } from "./failure.ts";
+import type { Inputs, ServerCallContext } from "./inputs.ts";
+import type { Outcome } from "./outcome.ts";
+import { ProgressRelay } from "./progress_relay.ts";
+
+/** A resolved tool of a server, and the arguments as events show them. */
+export interface ServerRoute {
+  readonly server: Server;
+  readonly entry: CatalogEntry;
+  readonly argsPreview: unknown;
+}
+
+/** One request of a call. */
+export interface Round {
+  /** From 1. */
+  readonly number: number;
+  /** Events that it rests on and that are not in the log yet. */
+  readonly before: readonly EventInput[];
+  /** What a round after the first has beside the call's own parameters. */
+  readonly input: JsonObject | undefined;
+  /** What is left of the maximum of the call. */
+  readonly maxTotalMs: number;
+}
+
+/** What a round came to: an answer, with the lease that is to be released, or the end of the call. */
+export type Sent =
+  | {
+    readonly kind: "answered";
+    readonly reply: Reply;
+    readonly lease: ServerLease;
+    readonly server: string;
+    readonly durationMs: number;
+    readonly resends: number;
+  }
+  /** Without an outcome when the tool is not any more what was allowed; nothing was sent then. */
+  | { readonly kind: "ended"; readonly outcome: Outcome | undefined };
+
+/** How often a call that the server has not executed for certain may go to its next connection. */
+const MAX_MOVES = 4;
+
+/** Takes the connection, logs the intent, sends and reads one reply. */
+export async function sendRound(
+  call: Call,
+  route: ServerRoute,
+  round: Round,
+  inputs: Inputs | undefined,
+  context: ServerCallContext,
+): Promise<Sent> {
+  const { server, entry } = route;
+  const { clock } = context;
+  const { number } = round;
+  const before = number === 1 ? "not_sent" : "answered";
+  const timeoutMs = call.options.timeoutMs ?? server.config.timeoutMs;
+  let pending = round.before;
+  let waitedMs = 0;
+  let resends = 0;
+  for (let moves = 0;; moves++) {
+    let lease = server.tryAcquire();
+    if (lease === undefined) {
+      if (pending.length > 0) await call.append(pending);
+      pending = [];
+      const waitsFrom = clock.monotonic();
+      try {
+        lease = await server.acquire({ signal: call.signal, timeoutMs: Math.max(1, timeoutMs - waitedMs) });
+      } catch (error) {
+        return { kind: "ended", outcome: await refuse(call, error, context, before) };
+      }
+      waitedMs += clock.monotonic() - waitsFrom;
+    }
+    let isHandedOn = false;
+    try {
+      if (!isUnchanged(server, entry)) {
+        if (moves > 0 || number > 1) {
+          if (pending.length > 0) await call.append(pending);
+          return { kind: "ended", outcome: await refuse(call, changedMeanwhile(call.tool), context, before) };
+        }
+        if (pending.length > 0) await call.append(pending);
+        return { kind: "ended", outcome: undefined };
+      }
+      const started = callStarted(call, server.name, entry.name, route.argsPreview, number);
+      await call.append(
+        moves === 0 && number === 1 ? [...pending, started, toolStarted(call)] : [...pending, started],
+      );
+      pending = [];
+      const sentAt = clock.monotonic();
+      const reply = await send(call, lease, route, round, Math.max(1, timeoutMs - waitedMs), inputs, context);
+      const wasNotExecuted = reply.kind === "failed" && (!reply.sent || (reply.refused && resends === 0));
+      if (wasNotExecuted && lease.loss !== undefined && moves < MAX_MOVES && !call.signal.aborted) {
+        // Its connection has ended under it and the server did not execute it: it may go to the next connection.
+        const { outcome } = readFailure(reply, lease.loss);
+        const fault = faultOf(reply.error, context.scrubber);
+        await call.append([callFailed(call, server.name, fault, outcome, resends, lease.loss.cause)]);
+        if (reply.sent) resends++;
+        continue;
+      }
+      isHandedOn = true;
+      const durationMs = Math.round(clock.monotonic() - sentAt);
+      return { kind: "answered", reply, lease, server: server.name, durationMs, resends };
+    } finally {
+      if (!isHandedOn) lease.release();
+    }
+  }
+}
+
+/** The current definition must be the one that was allowed; a list that came meanwhile may have changed it. */
+function isUnchanged(server: Server, entry: CatalogEntry): boolean {
+  const current = server.catalog?.byName(entry.name);
+  if (current === entry) return true;
+  return current !== undefined && canonicalJson(current.definition) === canonicalJson(entry.definition);
+}
+
+async function send(
+  call: Call,
+  lease: ServerLease,
+  { server, entry }: ServerRoute,
+  { input, maxTotalMs }: Round,
+  timeoutMs: number,
+  inputs: Inputs | undefined,
+  context: ServerCallContext,
+): Promise<Reply> {
+  const { clock, scrubber, onError, append } = context;
+  const relay = new ProgressRelay({
+    server: server.name,
+    toolCallId: call.toolCallId,
+    turnId: call.turnId,
+    clock,
+    scrubber,
+    append: (event) => void append([event]).catch(onError),
+    listener: call.options.onProgress,
+    onError,
+  });
+  const options = {
+    signal: call.signal,
+    timeoutMs,
+    maxTotalMs,
+    onProgress: relay.report,
+    takesSpills: true,
+    ...(inputs === undefined ? {} : { asks: inputs.answer }),
+  };
+  try {
+    const reply = input === undefined
+      ? await lease.client.callTool(entry.name, call.args, options)
+      : await lease.client.request("tools/call", { name: entry.name, arguments: call.args, ...input }, options);
+    // A call that finds the connection dead may be faster than the event that says why.
+    if (reply.kind === "failed" && !lease.client.isOpen) await lease.whenLost();
+    return reply;
+  } catch (cause) {
+    onError(cause);
+    const error = new HostError("ERR_PROTOCOL", `Cannot tell how the call of ${call.tool} ended`, { cause });
+    return { kind: "failed", error, sent: true, refused: false, resends: 0 };
+  } finally {
+    relay.end();
+  }
+}
+
+function changedMeanwhile(tool: string): HostError {
+  return new HostError("ERR_TOOL_NOT_FOUND", `Cannot call ${tool}: its definition has changed since it was allowed`, {
+    facts: { reason: "quarantined" },
+  });
+}
