@@ -83,11 +83,6 @@ class SseTransport extends HttpLink {
     this.requests.finish(attempt);
   }
 
-  protected override reopen(): Promise<Response> {
-    const text = "Answer was lost: the transport of 2024-11-05 does not resume streams";
-    return Promise.reject(new HostError("ERR_CONNECTION_LOST", text));
-  }
-
   protected override release(): undefined {
     this.#stream.abort();
   }

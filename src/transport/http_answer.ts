@@ -29,7 +29,7 @@ export interface AnswerOptions {
   readonly lengthIsDecoded: boolean;
   /** How messages over 1 MiB are read. Absent: they are held whole, and refused over 8 MiB. */
   readonly frames?: LargeFrames | undefined;
-  /** Opens again the stream that carried an answer, in its own time. Absent where streams are not resumed. */
+  /** Opens again the stream that carried an answer, in its own time. Absent where one stream carries everything. */
   readonly reopen?: (place: StreamPlace, attempt: Attempt) => Promise<Response>;
 }
 
@@ -39,6 +39,8 @@ export interface Asked {
   readonly method: string;
 }
 
+/** Requests are counted from 1. */
+const NO_REQUEST = 0;
 /** Statuses that say of themselves that the request was not executed. */
 const REFUSALS: ReadonlySet<number> = new Set([404, 405, 406, 413, 415, 431]);
 /** A body that may hold a JSON-RPC error is worth more of it than a page of text. */
@@ -199,7 +201,9 @@ export class AnswerReader {
     const about = isWhole ? id : claimed;
     const settled = about === undefined ? (isUnread(reason) ? id : undefined) : ownId(about);
     if (settled !== undefined && (id === undefined || settled === id)) requests.settle(settled);
-    handlers.onMalformed(reason, about, id);
+    // On a stream that belongs to no request nothing is the answer to one, however little of it was read.
+    const isApart = id === undefined && this.#options.reopen !== undefined;
+    handlers.onMalformed(reason, about, isApart ? NO_REQUEST : id);
   }
 
   /** Does nothing for a request that has its outcome. */

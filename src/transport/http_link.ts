@@ -44,7 +44,7 @@ export abstract class HttpLink implements Transport {
       clock: options.clock,
       lengthIsDecoded: options.contentLengthIsDecoded === true,
       frames: options.frames,
-      reopen: (place, attempt) => this.reopen(place, attempt),
+      ...(this.reopen === undefined ? {} : { reopen: (place, attempt) => this.reopen!(place, attempt) }),
     });
   }
 
@@ -65,8 +65,8 @@ export abstract class HttpLink implements Transport {
 
   /** Never rejects. Whatever becomes of the exchange, its request has an outcome at the end. */
   protected abstract post(message: Outgoing, attempt: Attempt): Promise<void>;
-  /** Opens again the stream of one answer. */
-  protected abstract reopen(place: StreamPlace, attempt: Attempt): Promise<Response>;
+  /** Opens again the stream of one answer. Absent where one stream carries everything. */
+  protected reopen?(place: StreamPlace, attempt: Attempt): Promise<Response>;
   /** Lets go of whatever lives as long as the connection; `end` tells why. */
   protected abstract release(end: TransportEnd): Promise<void> | undefined;
 

@@ -165,6 +165,20 @@ describe("standing stream", () => {
     expect(between.gets).toHaveLength(1);
   });
 
+  test("with what cannot be read harms no request that waits", async () => {
+    const { told, streams, transport } = await open();
+    streams[0]!.push(
+      event("hello") + event("[".repeat(90) + "]".repeat(90)) + event({ jsonrpc: "2.0", id: 7, error: 1 }),
+    );
+    await settle();
+    expect(told).toMatchObject([
+      { on: "malformed", reason: "not_json", of: 0 },
+      { on: "malformed", reason: "too_deep", of: 0 },
+      { on: "malformed", reason: "envelope", of: 0 },
+    ]);
+    await transport.close();
+  });
+
   test("with an endless event is given up and said (A-41)", async () => {
     const { told, gets, streams, clock, transport } = await open();
     for (let n = 0; n < 10; n++) {
