@@ -37,7 +37,7 @@ export interface HostOptions {
   /** Most bytes of the text of a result, `Outcome.output`; of a longer one the head and the tail. At least 1,024, default 262,144. */
   readonly maxOutputBytes?: number;
   /**
-   * Most bytes that all messages together take while they are read, at least 1 MiB; beyond it reading waits. What long
+   * Most bytes that all messages together take while they are read, at least 4 MiB; beyond it reading waits. What long
    * strings of results go to, `artifacts`, does not count. Default 67,108,864, and 16,777,216 on workerd.
    */
   readonly maxFrameBytes?: number;

@@ -16,22 +16,28 @@ interface Waiter {
   reject(error: HostError): void;
 }
 
+/** More than one message needs: the most that stays of it, and what is held before. */
+const RESERVE_BYTES = 10 << 20;
+
 /**
- * Bounds the memory that all messages together take while they are read. What is past the bound has been read already, at
- * most one chunk a message; whoever passes it waits, in turn, until others have ended. Where that can never be, because all
- * wait, the last one fails; so does one that has waited for too long.
+ * Bounds the memory that all messages together take while they are read. Whoever passes the bound has read one chunk more
+ * already, and waits until others have ended. One of them, the first in turn, may always go on, for which a part is set
+ * aside: so no two can wait for one another. It fails where even that is not enough, and so does one that has waited for
+ * too long.
  */
 export class FrameBudget {
   readonly #maxBytes: number;
+  /** What is set aside for the one whose turn it is. */
+  readonly #reserve: number;
   readonly #clock: Clock;
   readonly #maxWaitMs: number;
-  /** Those that hold something. */
-  readonly #holders = new Set<FrameAccount>();
   readonly #waiters: Waiter[] = [];
+  #turn: FrameAccount | undefined;
   #bytes = 0;
 
   constructor({ maxBytes, clock, maxWaitMs = 30_000 }: FrameBudgetOptions) {
     this.#maxBytes = maxBytes;
+    this.#reserve = Math.min(RESERVE_BYTES, Math.floor(maxBytes / 2));
     this.#clock = clock;
     this.#maxWaitMs = maxWaitMs;
   }
@@ -48,54 +54,56 @@ export class FrameBudget {
   #change(account: FrameAccount, delta: number, held: number): void | Promise<void> {
     this.#bytes += delta;
     if (held === 0) {
-      this.#holders.delete(account);
-      this.#letGo(this.#waiters.filter((waiter) => waiter.account === account));
-    } else this.#holders.add(account);
-    if (delta > 0 && this.#bytes > this.#maxBytes) return this.#wait(account);
-    if (this.#waiters.length > 0) this.#look();
+      if (this.#turn === account) this.#turn = undefined;
+      for (const waiter of this.#waiters.filter((each) => each.account === account)) this.#take(waiter).resolve();
+    }
+    if (delta < 0 || this.#hasRoom) return this.#look();
+    if (this.#turn !== account) return this.#wait(account);
+    if (this.#isTooMuch(account)) return Promise.reject(this.#noRoom());
   }
 
   #wait(account: FrameAccount): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = this.#clock.after(this.#maxWaitMs, () => this.#fail(waiter));
+      const timer = this.#clock.after(this.#maxWaitMs, () => this.#take(waiter).reject(this.#noRoom()));
       const waiter: Waiter = { account, timer, resolve, reject };
       this.#waiters.push(waiter);
       this.#look();
     });
   }
 
-  /** Lets all go on once there is room again, and sees to it that there will be. */
+  /** Lets go on whoever may. */
   #look(): void {
-    if (this.#bytes <= this.#maxBytes) {
-      this.#letGo([...this.#waiters]);
-      return;
-    }
-    const waiting = new Set(this.#waiters.map(({ account }) => account));
-    const last = this.#waiters.at(-1);
-    for (const holder of this.#holders) if (!waiting.has(holder)) return;
-    if (last !== undefined) this.#fail(last);
-  }
-
-  #letGo(waiters: readonly Waiter[]): void {
-    for (const waiter of waiters) {
-      this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-      waiter.timer.cancel();
-      waiter.resolve();
+    while (this.#waiters.length > 0 && (this.#hasRoom || this.#turn === undefined)) {
+      const next = this.#take(this.#waiters[0]!);
+      if (this.#isTooMuch(next.account)) next.reject(this.#noRoom());
+      else {
+        if (!this.#hasRoom) this.#turn = next.account;
+        next.resolve();
+      }
     }
   }
 
-  /** Its memory is given back by whoever is told. */
-  #fail(waiter: Waiter): void {
-    const at = this.#waiters.indexOf(waiter);
-    if (at < 0) return;
-    this.#waiters.splice(at, 1);
+  get #hasRoom(): boolean {
+    return this.#bytes <= this.#maxBytes - this.#reserve;
+  }
+
+  /** It needs more than what can be set aside for one. */
+  #isTooMuch(account: FrameAccount): boolean {
+    return this.#bytes > this.#maxBytes && account.held > this.#reserve;
+  }
+
+  /** Takes one out of the line. */
+  #take(waiter: Waiter): Waiter {
+    this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
     waiter.timer.cancel();
+    return waiter;
+  }
+
+  #noRoom(): HostError {
     const found = `all that are being read take ${this.#bytes} bytes, at most ${this.#maxBytes} allowed`;
-    waiter.reject(
-      new HostError("ERR_TOO_LARGE", `Cannot read a message: ${found}`, {
-        facts: { bytes: this.#bytes, maxBytes: this.#maxBytes },
-      }),
-    );
+    return new HostError("ERR_TOO_LARGE", `Cannot read a message: ${found}`, {
+      facts: { bytes: this.#bytes, maxBytes: this.#maxBytes },
+    });
   }
 }
 
@@ -106,6 +114,10 @@ export class FrameAccount {
 
   constructor(onChange: (account: FrameAccount, delta: number, held: number) => void | Promise<void>) {
     this.#onChange = onChange;
+  }
+
+  get held(): number {
+    return this.#held;
   }
 
   /**

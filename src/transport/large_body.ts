@@ -52,9 +52,10 @@ async function readCounted(
         frame = new LargeFrame(open(), (parsed) => {
           message = parsed;
         });
+        // What is held is the frame's from now on; counted twice, it would wait for itself.
+        account.set(0);
         await frame.push(held.subarray(0, before));
         held = new Uint8Array(0);
-        account.set(0);
       }
       await frame.push(value);
     }

@@ -157,6 +157,21 @@ describe.each(SERVERS)("large results over %s", (_name, server) => {
     expect(growth).toBeLessThan(8 << 20);
   });
 
+  test("take turns where there is little memory for messages", async () => {
+    const artifacts = await files();
+    const session = await open(server, { artifacts, maxFrameBytes: 4 << 20 });
+    const calls = Array.from({ length: 6 }, () => call(session, { bytes: 3 << 20 }));
+    const outcomes = await Promise.all(calls);
+    expect(outcomes.map(({ status }) => status)).toEqual(outcomes.map(() => "completed"));
+  });
+
+  test.each([0, 2 << 20])("keep integers exact, in short answers and in long ones (%i bytes)", async (bytes) => {
+    const session = await open(server, { artifacts: await files() });
+    const structured = '{"id":18446744073709551615,"list":[-9007199254740993,1.5,7]}';
+    const outcome = await call(session, { bytes, structured });
+    expect(outcome.structuredContent).toEqual({ id: 18446744073709551615n, list: [-9007199254740993n, 1.5, 7] });
+  });
+
   test("of a call that is given up are let go of", async () => {
     const artifacts = memoryArtifacts({ maxTotalBytes: 8 << 20 });
     const session = await open(server, { artifacts });
