@@ -51,6 +51,8 @@ export async function listAllPages<T>(
     const reply = await client.request(method, cursor === undefined ? undefined : { cursor }, {
       ...options,
       maxTotalMs: deadline - clock.monotonic(),
+      // Of the pages from before, none may come back out of a cache.
+      ...(isRestarted ? { fresh: true } : {}),
     });
     if (reply.kind === "failed") {
       const code = isRemoteError(reply.error) ? reply.error.code : undefined;
