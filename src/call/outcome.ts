@@ -28,9 +28,12 @@ export interface Outcome {
    * there is no result, what went wrong.
    */
   readonly output: string;
-  /** The result's blocks, whole. Empty where there is no result. */
+  /**
+   * The result's blocks. Whole but for results over 1 MiB: in these a text over 64 KiB has its head and its tail, and names
+   * the artifact that has all of it; data over 8 MiB is a label. Empty where there is no result.
+   */
   readonly content: readonly ContentBlock[];
-  /** Present where the tool gave it; any JSON value. */
+  /** Present where the tool gave it; any JSON value, with bigint for integers that a double cannot hold. Texts as above. */
   readonly structuredContent?: unknown;
   /** The tool reports a failure, or there is no result. */
   readonly isError: boolean;

@@ -52,7 +52,7 @@ export interface LostRequest {
 export interface TransportHandlers {
   /**
    * A message has arrived; `bytes` is its size on the wire. `of` is the request whose own response stream carried it;
-   * a shared pipe cannot tell. A promise pauses the source.
+   * a shared pipe cannot tell. A promise pauses the source. Long strings that were put aside are the taker's from now on.
    */
   onMessage(message: Incoming, bytes: number, of: number | undefined): void | Promise<void>;
   /** What arrived in the place of a message cannot be used. `id` is the request it claims to answer, as far as can be told. */
