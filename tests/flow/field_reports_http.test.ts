@@ -315,28 +315,6 @@ describe("redirects (FR-28, A-43)", () => {
   });
 });
 
-describe("session over HTTP (FR-20)", () => {
-  test("that the server has forgotten: the call is refused, the end is told, the dead session is not named again", async () => {
-    const server = await serve({ era: "legacy", rules: [REFUSED_PROBE] });
-    const attempt = web(server.url);
-    const client = await attempt.connect();
-    await echoes(client);
-    server.expireSessions();
-    expect(await client.callTool("echo", {})).toMatchObject({
-      kind: "failed",
-      sent: true,
-      refused: true,
-      error: { code: "ERR_CONNECTION_LOST", facts: { status: 404 } },
-    });
-    await eventually("the end is told", () => attempt.ends.length > 0);
-    expect(attempt.ends).toMatchObject([{ reason: "unreachable" }]);
-    expect(client.isOpen).toBe(false);
-    const { length } = server.log;
-    await client.close();
-    expect(server.log).toHaveLength(length);
-  });
-});
-
 describe("close over HTTP", () => {
   test("ends every request in flight and leaves no socket of theirs", async () => {
     const server = await serve({ answer: "sse" });
