@@ -12,12 +12,14 @@ import { Host, openOptions } from "./host_owner.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { HostError } from "./kernel/errors.ts";
 import { randomIds } from "./kernel/ids.ts";
+import { tell } from "./kernel/listener.ts";
 import { isSecretName, SecretRegistry } from "./kernel/secrets.ts";
 import { createDesk } from "./permission/desk.ts";
 import { createGate } from "./permission/gate.ts";
 import { compilePolicy } from "./permission/policy.ts";
 import { chainScrubbers } from "./scrub/chain.ts";
 import { createScrubber } from "./scrub/known_values.ts";
+import type { Scrubber } from "./scrub/scrubber.ts";
 import { withholding } from "./scrub/withholding.ts";
 import { dialServer } from "./servers/dial.ts";
 import type { ManagerContext } from "./servers/manager.ts";
@@ -25,6 +27,7 @@ import type { ServerAsks } from "./servers/start.ts";
 import { exponentialBackoff } from "./servers/restart_policy.ts";
 import { credentialsOf, type UrlCredentials } from "./servers/url_credentials.ts";
 import { Slots } from "./servers/slots.ts";
+import { shownError } from "./servers/shown_error.ts";
 import { memoryVerdicts } from "./servers/verdicts.ts";
 import { FrameBudget } from "./transport/frame_budget.ts";
 import { largeFrames } from "./transport/large_frames.ts";
@@ -64,7 +67,6 @@ const PLACE_NAME = /_(?:SOCK|FILE|PATH|DIR|HOME)$/i;
  */
 export async function createHost(options: HostOptions): Promise<Host> {
   const { runtime, clock = systemClock, ids = randomIds } = options;
-  const onError = guarded(options.onError);
   checkBytes("maxOutputBytes", options.maxOutputBytes, 1024);
   checkBytes("maxFrameBytes", options.maxFrameBytes, 1 << 20);
   const maxFrameBytes = options.maxFrameBytes ?? runtime.maxFrameBytes ?? MAX_FRAME_BYTES;
@@ -81,12 +83,16 @@ export async function createHost(options: HostOptions): Promise<Host> {
     }
   }
   const known = createScrubber(secrets);
+  const onError = guarded(options.onError, known);
   const strictScrubber = chainScrubbers(known, ...(options.scrubbers ?? []));
   // What has to be written in any case must not fail with a scrubber of the user's.
   const scrubber = strictScrubber === known
     ? known
     : withholding(strictScrubber, { known, onError, keep: correlatingMembers });
-  const store = await (options.log ?? memoryLog()).open({ runtime, clock, ids });
+  const shown = (error: unknown): never => {
+    throw shownError(error, scrubber);
+  };
+  const store = await Promise.resolve((options.log ?? memoryLog()).open({ runtime, clock, ids })).catch(shown);
   const log = createLog({ store, scrubber, clock, ids });
   const desk = createDesk({
     kv: options.store ?? memoryKeyValue(),
@@ -118,7 +124,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     );
   } catch (error) {
     await log.close();
-    throw error;
+    return shown(error);
   }
   const artifacts = options.artifacts ?? memoryArtifacts();
   const frames = largeFrames({
@@ -163,7 +169,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     return host;
   } catch (error) {
     await host.close();
-    throw error;
+    return shown(error);
   }
 }
 
@@ -172,14 +178,11 @@ function declaredTo(asks: HostAsks): ServerAsks {
   return { capabilities: capabilitiesOf(asks), ...(asks.roots === undefined ? {} : { roots: asks.roots }) };
 }
 
-/** A listener of the user's that throws must not end what it is told about. */
-function guarded(listener: HostOptions["onError"]): (error: unknown) => void {
+/** A listener of the user's that fails must not end what it is told about. */
+function guarded(listener: HostOptions["onError"], scrubber: Scrubber): (error: unknown) => void {
   return (error) => {
-    try {
-      listener?.(error);
-    } catch {
-      // There is nobody left to tell.
-    }
+    if (listener === undefined) return;
+    tell(() => listener(shownError(error, scrubber)), () => {/* there is nobody left to tell */});
   };
 }
 

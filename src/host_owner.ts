@@ -13,6 +13,7 @@ import type { Scrubber } from "./scrub/scrubber.ts";
 import type { ServerConfigInput } from "./servers/config_input.ts";
 import { type ManagerContext, ServerManager } from "./servers/manager.ts";
 import type { ServerStatus } from "./servers/server.ts";
+import { shownError } from "./servers/shown_error.ts";
 import type { SyncReport } from "./servers/sync.ts";
 import { type ChildContext, Session } from "./session/session.ts";
 import { memoryArtifacts } from "./store/memory_artifacts.ts";
@@ -135,7 +136,9 @@ export class Host implements AsyncDisposable {
       `session:${id}`,
       { type: "session.opened", payload: { sources, level } },
       openOptions(this.#options),
-    );
+    ).catch((error: unknown) => {
+      throw shownError(error, scrubber);
+    });
     const session = new Session({
       id,
       sink,

@@ -24,6 +24,7 @@ import {
   restartingEvent,
 } from "./server_events.ts";
 import { readCatalog, startServer } from "./start.ts";
+import { shownError } from "./shown_error.ts";
 import { startError, type StartStep, statusError } from "./start_error.ts";
 
 /** How long a crash waits for its event and for the calls that it cut off: a slow log must not hold up a restart. */
@@ -112,7 +113,7 @@ export class Life {
       // Being ended cuts the sleep short. Anything else is a log that takes no more; nothing may start behind its back.
       if (this.isOver) return;
       this.#context.onError(error);
-      this.#attempt.fail(error);
+      this.#attempt.fail(shownError(error, this.#context.scrubber));
       this.#owner.changed(this, "permanently_failed", error);
     } finally {
       this.#attempt.fail(this.#unfinished ?? refusalOf(name, "removed"));

@@ -7,6 +7,7 @@ import type { Scrubber } from "../scrub/scrubber.ts";
 import { asConfigError, normaliseServer, placeOf, type ServerConfig } from "./config.ts";
 import { registerSecrets, serverFingerprint } from "./config_secrets.ts";
 import type { ServerStatus } from "./server.ts";
+import { shownError } from "./shown_error.ts";
 import { type StopReason, Supervisor, type SupervisorContext } from "./supervisor.ts";
 
 /** What a manager and all of its servers work with. */
@@ -49,14 +50,15 @@ export class ServerManager implements RoutedSource<Supervisor>, AsyncDisposable 
    * failed with, `ERR_CONFIG`, `ERR_DUPLICATE_SERVER`, or `ERR_CLOSED` when the manager closes meanwhile; nothing of it is left then. A disabled one is kept and not started.
    */
   async add(input: unknown): Promise<number> {
-    const server = await this.#create(normaliseServer(input));
-    if (!server.config.enabled) return 0;
+    let server: Supervisor | undefined;
     try {
+      server = await this.#create(normaliseServer(input));
+      if (!server.config.enabled) return 0;
       await server.startOnce();
       return server.toolCount;
     } catch (error) {
-      if (!server.isStopped) this.#forget(server);
-      throw error;
+      if (server?.isStopped === false) this.#forget(server);
+      throw this.#shown(error);
     }
   }
 
@@ -76,12 +78,13 @@ export class ServerManager implements RoutedSource<Supervisor>, AsyncDisposable 
   }
 
   /** Starts a server afresh, also one that was given up. Rejects with what the start failed with. */
-  restart(name: string): Promise<void> {
+  async restart(name: string): Promise<void> {
+    this.#checkOpen("restart a server");
+    const server = this.find(name);
     try {
-      this.#checkOpen("restart a server");
-      return this.find(name).restart();
+      await server.restart();
     } catch (error) {
-      return Promise.reject(error);
+      throw this.#shown(error);
     }
   }
 
@@ -150,6 +153,10 @@ export class ServerManager implements RoutedSource<Supervisor>, AsyncDisposable 
     this.#servers.set(config.name, server);
     this.#version++;
     return server;
+  }
+
+  #shown(error: unknown): unknown {
+    return shownError(error, this.#context.scrubber);
   }
 
   #checkOpen(action: string): void {

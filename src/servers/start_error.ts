@@ -2,6 +2,7 @@ import { HostError, isHostError } from "../kernel/errors.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import type { Crash } from "./crash.ts";
 import { faultOf, headOf, scrubbedTail } from "./fault.ts";
+import { shownError } from "./shown_error.ts";
 
 /** How far a start had come: what the server had not done yet. */
 export type StartStep = "answered" | "listed its tools";
@@ -15,27 +16,28 @@ const UNNAMED = /^Cannot start a conversation(?: over [a-z]+)?: /;
 
 /**
  * What a start failed with, as it may be thrown to a caller: it names the server, how far it came and what it wrote last
- * to standard error. Text and facts are scrubbed.
+ * to standard error. All of it is scrubbed, and its causes too.
  */
 export function startError(name: string, crash: Crash, step: StartStep, scrubber: Scrubber): HostError {
   const { error, exitCode, signal } = crash;
   const words = lastWords(crash.stderrTail, scrubber);
   const said = words === undefined ? "" : `; its last words: ${words.replaceAll("\n", " | ")}`;
   const { stderrTail: _, ...facts } = isHostError(error) ? error.facts : {};
-  return new HostError(
+  const failure = new HostError(
     isHostError(error) ? error.code : "ERR_START_FAILED",
     `Cannot start server "${name}": ${found(crash, step, scrubber)}${said}`,
     {
       cause: error,
       facts: {
         server: name,
-        ...scrubber.value(facts),
+        ...facts,
         ...(exitCode === undefined ? {} : { exitCode }),
         ...(signal === undefined ? {} : { signal }),
         ...(words === undefined ? {} : { stderrTail: words }),
       },
     },
   );
+  return shownError(failure, scrubber) as HostError;
 }
 
 /** What the status of a server says: a failure that does not tell by itself what could not be started is named. */
