@@ -7,6 +7,23 @@ export { createHost } from "./src/host.ts";
 export { Host, type HostApprovals, type ReadyReport } from "./src/host_owner.ts";
 export type { HostOptions } from "./src/host_options.ts";
 export { type ChildOptions, Session, type SessionApprovals, type ToolFilterOptions } from "./src/session/session.ts";
+export type {
+  CompleteAnswer,
+  CompleteQuery,
+  ListedPrompt,
+  ListedResource,
+  ListedTemplate,
+  OfferListOptions,
+  ResourceOptions,
+  ResourceSubscription,
+  SessionPrompts,
+  SessionResources,
+  SubscribeOptions,
+} from "./src/session/session_offers.ts";
+export type { PromptOptions, PromptOutcome, PromptOutcomeMessage } from "./src/call/prompts.ts";
+export type { ReadError, ResourceOutcome } from "./src/call/resources.ts";
+export type { ReadingOptions, ReadingReason } from "./src/call/reading.ts";
+export { expandTemplate, type TemplateValues, templateVariables } from "./src/client/templates.ts";
 export type { CallOptions } from "./src/call/call.ts";
 export type { HostAskContext, HostAsks } from "./src/call/host_asks.ts";
 export type { FormAnswer, FormAsk, Root, UrlAnswer } from "./src/client/asks.ts";

@@ -1,24 +1,23 @@
-import type { JsonObject, LogLevel } from "../protocol/model.ts";
-import { logLevelGoesWith, logLevelMeta } from "../protocol/offers.ts";
+import { logLevelGoesWith } from "../protocol/offers.ts";
+import type { LogLevel } from "../protocol/request_meta.ts";
 import type { RequestOptions } from "./client.ts";
 import type { Requester } from "./pages.ts";
 import { resultOf } from "./resources.ts";
 
 /**
  * Asks a server for its log messages from `level` up; they come as `notifications/message`. Where the server keeps that
- * for the connection it is told here; elsewhere each request has to say it: what is returned belongs into the `_meta` of
- * the parameters of every request whose messages are wanted, and is empty otherwise. Nothing is asked of a server that
+ * for the connection it is told here; elsewhere each request has to say it: what is returned belongs into the options of
+ * every request whose messages are wanted, and changes nothing where it is not needed. Nothing is asked of a server that
  * does not declare that it logs. Rejects with what the request failed with.
  */
 export async function askForLogs(
   client: Requester,
   level: LogLevel,
   options: RequestOptions = {},
-): Promise<JsonObject> {
+): Promise<Pick<RequestOptions, "logLevel">> {
   const { capabilities, protocolVersion } = client.facts;
-  if (logLevelGoesWith(protocolVersion) === "request") return logLevelMeta(level);
-  if (capabilities.logging !== undefined) {
+  if (logLevelGoesWith(protocolVersion) === "connection" && capabilities.logging !== undefined) {
     resultOf(await client.request("logging/setLevel", { level }, options), "logging/setLevel");
   }
-  return {};
+  return { logLevel: level };
 }

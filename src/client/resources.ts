@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import { HostError, isRemoteError, unsupported } from "../kernel/errors.ts";
 import type { Resource, ResourceContents, ResourceTemplate } from "../protocol/model.ts";
-import { readContents, readResourcePage, readTemplatePage, updatesComeBy } from "../protocol/offers.ts";
+import { readContents, readResourcePage, readTemplatePage } from "../protocol/offers.ts";
 import { asObject } from "../protocol/results.ts";
 import type { RequestOptions } from "./client.ts";
 import { type FullList, listAllPages, type PageLimits, type Requester } from "./pages.ts";
@@ -103,13 +103,11 @@ async function changeSubscription(
   uri: string,
   options: RequestOptions,
 ): Promise<void> {
-  const { capabilities, protocolVersion } = client.facts;
+  const { capabilities, subscribes } = client.facts;
   if (capabilities.resources?.subscribe !== true) {
     throw unsupported("subscribe to a resource", "this server does not offer it; read it again");
   }
-  if (updatesComeBy(protocolVersion) === "stream") {
-    throw unsupported("subscribe to a resource by a request", "servers of this revision tell changes on a stream");
-  }
+  if (subscribes === true) throw unsupported("subscribe to a resource by a request", "keepListening does it here");
   resultOf(await client.request(method, { uri }, options), method);
 }
 

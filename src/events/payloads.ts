@@ -9,6 +9,8 @@ import type {
   inputActions,
   inputKinds,
   levels,
+  offerKinds,
+  resourceActions,
   risks,
   shutdownReasons,
   toolFailureReasons,
@@ -74,6 +76,8 @@ export type EventPayloads = {
   };
   "mcp.catalog.changed": {
     readonly server: string;
+    /** What of it has changed; tools where it says nothing. */
+    readonly kind?: (typeof offerKinds)[number] | undefined;
     readonly added: readonly string[];
     readonly removed: readonly string[];
     readonly changed: readonly string[];
@@ -128,6 +132,37 @@ export type EventPayloads = {
     readonly kind: InputKind;
     readonly action: InputAction;
     readonly reason?: string | undefined;
+  };
+  "mcp.resource.requested": ResourceEvent & { readonly action: (typeof resourceActions)[number] };
+  "mcp.resource.fetched": ResourceEvent & {
+    /** Of all its parts, bytes of blobs decoded. */
+    readonly sizeBytes: number;
+    /** Of what is shown of it. */
+    readonly contentHash: string;
+    readonly mimeType?: string | undefined;
+    readonly parts: number;
+    readonly artifact?: Artifact | undefined;
+    readonly durationMs: number;
+  };
+  "mcp.resource.failed": ResourceEvent & OfferFailed;
+  "mcp.prompt.invoked": PromptEvent & {
+    readonly arguments: string | Readonly<Record<string, unknown>>;
+    readonly actor: (typeof callers)[number];
+  };
+  "mcp.prompt.expanded": PromptEvent & {
+    readonly messages: readonly { readonly role: string; readonly content: string }[];
+    readonly messageCount: number;
+    readonly findings: number;
+    readonly durationMs: number;
+  };
+  "mcp.prompt.failed": PromptEvent & OfferFailed;
+  "user.message": {
+    readonly role: string;
+    readonly content: string;
+    /** Whose words they are, where a server gave them. */
+    readonly source?: { readonly mcp: { readonly server: string; readonly prompt: string } } | undefined;
+    /** Where all of it is, where `content` is only its beginning and end. */
+    readonly artifact?: Artifact | undefined;
   };
   "mcp.log": {
     readonly server: string;
@@ -206,6 +241,23 @@ type PermissionResolved = {
   readonly scope?: string | undefined;
   readonly reason?: string | undefined;
   readonly rule?: string | undefined;
+};
+
+type ResourceEvent = {
+  readonly server: string;
+  readonly uri: string;
+  /** The permission that it rests on. */
+  readonly requestId?: string | undefined;
+};
+type PromptEvent = {
+  readonly server: string;
+  readonly prompt: string;
+  /** Absent where a person has typed it: that is the decision. */
+  readonly requestId?: string | undefined;
+};
+type OfferFailed = {
+  readonly reason: ToolFailureReason | "not_found" | "cancelled";
+  readonly error?: Fault | undefined;
 };
 
 type ToolCompleted = {

@@ -19,6 +19,12 @@ const input = { requestId: text, toolCallId: v.optional(text), server: text, kin
 
 const fault = v.looseObject({ code: v.optional(v.union([v.string(), v.number()])), message: text });
 const artifact = { sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)), bytes: count, mediaType: text };
+const resource = { server: text, uri: text, requestId: v.optional(text) };
+const prompt = { server: text, prompt: text, requestId: v.optional(text) };
+const offerFailed = {
+  reason: v.picklist([...words.toolFailureReasons, "not_found", "cancelled"]),
+  error: v.optional(fault),
+};
 const outcome = v.picklist(words.failureOutcomes);
 const risk = v.picklist(words.risks);
 const sourcedFrom = v.picklist(words.decisionSources);
@@ -118,7 +124,13 @@ export const payloadSchemas: { readonly [T in keyof EventPayloads]: v.GenericSch
       }),
       "mcp.server.idle_disconnected": v.looseObject({ ...server, idleMs: amount }),
       "mcp.server.auth_required": v.looseObject({ ...server, authorizationUrl: v.optional(text), scopes: names }),
-      "mcp.catalog.changed": v.looseObject({ ...server, added: names, removed: names, changed: names }),
+      "mcp.catalog.changed": v.looseObject({
+        ...server,
+        kind: v.optional(v.picklist(words.offerKinds)),
+        added: names,
+        removed: names,
+        changed: names,
+      }),
       "mcp.tool.rejected": v.looseObject({ ...server, tool: text, why: text }),
       "mcp.call.started": v.looseObject({ ...remoteCall, method: text, args: v.optional(v.unknown()), round: count }),
       "mcp.call.progress": v.looseObject({
@@ -152,6 +164,36 @@ export const payloadSchemas: { readonly [T in keyof EventPayloads]: v.GenericSch
         ...input,
         action: v.picklist(words.inputActions),
         reason: v.optional(text),
+      }),
+      "mcp.resource.requested": v.looseObject({ ...resource, action: v.picklist(words.resourceActions) }),
+      "mcp.resource.fetched": v.looseObject({
+        ...resource,
+        sizeBytes: count,
+        contentHash: text,
+        mimeType: v.optional(text),
+        parts: count,
+        artifact: v.optional(v.looseObject(artifact)),
+        durationMs: amount,
+      }),
+      "mcp.resource.failed": v.looseObject({ ...resource, ...offerFailed }),
+      "mcp.prompt.invoked": v.looseObject({
+        ...prompt,
+        arguments: v.union([v.string(), v.record(v.string(), v.unknown())]),
+        actor: v.picklist(words.callers),
+      }),
+      "mcp.prompt.expanded": v.looseObject({
+        ...prompt,
+        messages: v.array(v.looseObject({ role: text, content: text })),
+        messageCount: count,
+        findings: count,
+        durationMs: amount,
+      }),
+      "mcp.prompt.failed": v.looseObject({ ...prompt, ...offerFailed }),
+      "user.message": v.looseObject({
+        role: text,
+        content: text,
+        source: v.optional(v.looseObject({ mcp: v.looseObject({ server: text, prompt: text }) })),
+        artifact: v.optional(v.looseObject(artifact)),
       }),
       "mcp.log": v.looseObject({
         ...server,

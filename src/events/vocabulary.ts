@@ -100,5 +100,11 @@ export const correlatingMembers: ReadonlySet<string> = new Set([
   "toolCallId",
 ]);
 
+/** `mcp.catalog.changed.kind` */
+export const offerKinds = ["resources", "templates", "prompts"] as const;
+
+/** `mcp.resource.requested.action` */
+export const resourceActions = ["read", "include", "subscribe"] as const;
+
 /** What an acknowledged append is worth. */
 export const levels = ["durable", "none", "memory"] as const;

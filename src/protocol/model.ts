@@ -123,6 +123,3 @@ export interface PromptMessage {
   readonly role: "user" | "assistant";
   readonly content: ContentBlock;
 }
-
-/** How grave a log message of a server is (RFC 5424), least first. */
-export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";

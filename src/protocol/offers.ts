@@ -1,7 +1,6 @@
 import type {
   ContentBlock,
   JsonObject,
-  LogLevel,
   Prompt,
   PromptArgument,
   PromptMessage,
@@ -120,16 +119,6 @@ export function mayComplete(protocolVersion: string, capabilities: ServerCapabil
  */
 export function logLevelGoesWith(protocolVersion: string): "connection" | "request" {
   return eraOf(protocolVersion) === "modern" ? "request" : "connection";
-}
-
-/** How changes of a resource are asked for: by a `request` for each, or on a `stream` that stays open. */
-export function updatesComeBy(protocolVersion: string): "request" | "stream" {
-  return eraOf(protocolVersion) === "modern" ? "stream" : "request";
-}
-
-/** The metadata by which a request asks for log messages, where it has to. */
-export function logLevelMeta(level: LogLevel): JsonObject {
-  return { "io.modelcontextprotocol/logLevel": level };
 }
 
 function readPage<T>(result: JsonObject, list: string, key: string, maxLength: number): Page<T> | undefined {

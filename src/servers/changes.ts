@@ -24,8 +24,9 @@ export function followChanges(
     void keepListening(client, filter, {
       ...options,
       onListening: (honoured, again) => {
-        if (honoured.toolsListChanged !== true) onWarning("not_subscribed", "toolsListChanged");
-        else if (again || isListed) onMissed();
+        const refused = Object.keys(filter).filter((kind) => honoured[kind as keyof SubscriptionFilter] !== true);
+        if (refused.length > 0) onWarning("not_subscribed", refused.join(", "));
+        if (refused.length < Object.keys(filter).length && (again || isListed)) onMissed();
       },
     }).then((end) => {
       if (end.kind === "refused") onWarning("not_subscribed", end.error.message);
@@ -36,5 +37,11 @@ export function followChanges(
 
 /** What to subscribe to; nothing where the server tells unasked, or has said that it tells nothing. */
 function filterOf({ subscribes, capabilities }: ServerFacts): SubscriptionFilter | undefined {
-  return subscribes === true && capabilities.tools?.listChanged === true ? { toolsListChanged: true } : undefined;
+  if (subscribes !== true) return undefined;
+  const filter = {
+    ...(capabilities.tools?.listChanged === true ? { toolsListChanged: true } : {}),
+    ...(capabilities.resources?.listChanged === true ? { resourcesListChanged: true } : {}),
+    ...(capabilities.prompts?.listChanged === true ? { promptsListChanged: true } : {}),
+  };
+  return Object.keys(filter).length === 0 ? undefined : filter;
 }

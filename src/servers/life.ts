@@ -86,6 +86,7 @@ export class Life {
     if (loss.reason === "session_closed") this.#unfinished = closedMeanwhile(this.#owner.config.name);
     this.connection?.lose(loss);
     this.connection = undefined;
+    this.#owner.offers.disconnected();
     this.#refresh?.stop();
     this.#abort.abort();
     this.#onEnded?.(undefined);
@@ -151,6 +152,7 @@ export class Life {
       signal: this.#abort.signal,
       ended,
       known: this.#owner.catalog,
+      offers: this.#owner.offers,
       append: this.#context.append,
       onNotification: (method, params) => this.#onNotification(method, params),
       onWarning: (kind, excerpt) => notices.warn(kind, excerpt),
@@ -253,6 +255,7 @@ export class Life {
     this.#crashes = step.crashes;
     this.#lastReason = crash.reason;
     this.connection = undefined;
+    this.#owner.offers.disconnected();
     this.isAnnouncing = true;
     const announced = this.#announce(crashedEvent(config.name, crash, connection?.inFlight ?? 0, scrubber));
     connection?.loseWith(
@@ -291,6 +294,7 @@ export class Life {
   }
 
   #onNotification(method: string, params: unknown): void {
+    this.#owner.offers.notified(method, params);
     if (method === "notifications/message") this.#owner.notices.log(params);
     else if (method !== TOOLS_CHANGED) return;
     else if (this.connection === undefined) this.#changedEarly = true;

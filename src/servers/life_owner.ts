@@ -4,6 +4,7 @@ import type { ServerConfig } from "./config.ts";
 import type { Dialed } from "./dial.ts";
 import type { Connection } from "./connection.ts";
 import type { Notices } from "./notices.ts";
+import type { Offers } from "./offers.ts";
 import type { RestartPolicy } from "./restart_policy.ts";
 import type { ServerState } from "./server.ts";
 import type { StartContext } from "./start.ts";
@@ -27,6 +28,7 @@ export interface LifeOwner {
   readonly fingerprint: string;
   readonly catalog: Catalog | undefined;
   readonly notices: Notices;
+  readonly offers: Offers;
   /** The server has given a list. */
   learned(catalog: Catalog): void;
   /**

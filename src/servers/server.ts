@@ -3,6 +3,7 @@ import type { ServerState } from "../catalog/server_state.ts";
 import type { Client } from "../client/client.ts";
 import type { EventCursor } from "../events/event.ts";
 import type { ServerConfig } from "./config.ts";
+import type { Offers } from "./offers.ts";
 
 export type { ServerState } from "../catalog/server_state.ts";
 
@@ -15,6 +16,9 @@ export interface ServerStatus {
   readonly state: ServerState;
   readonly connected: boolean;
   readonly toolCount: number;
+  /** As of the last lists; absent where it offers none or has not told. */
+  readonly resourceCount?: number;
+  readonly promptCount?: number;
   /** The last failure, scrubbed: of a start, how far it came. */
   readonly error?: string;
   /** What it wrote last to standard error before that failure: scrubbed, at most five lines of 200 characters. */
@@ -35,6 +39,8 @@ export interface Server {
   readonly state: ServerState;
   /** The last list it gave, also while it restarts. Undefined before the first. */
   readonly catalog: Catalog | undefined;
+  /** What it offers besides tools. */
+  readonly offers: Offers;
   /** Changes with the configuration; part of what a grant binds to. */
   readonly fingerprint: string;
   status(): ServerStatus;

@@ -25,8 +25,16 @@ export function startingEvent(
   return { type: "mcp.server.starting", payload: { server, transport, attempt, sandbox } };
 }
 
-export function readyEvent(server: string, facts: ServerFacts, tools: number, startMs: number): EventInput {
+/** How much a server offers; `undefined` for what it does not offer, or has not told in time. */
+export interface ReadyCounts {
+  readonly tools: number;
+  readonly resources: number | undefined;
+  readonly prompts: number | undefined;
+}
+
+export function readyEvent(server: string, facts: ServerFacts, counts: ReadyCounts, startMs: number): EventInput {
   const info = facts.serverInfo;
+  const { tools, resources, prompts } = counts;
   return {
     type: "mcp.server.ready",
     payload: {
@@ -37,6 +45,8 @@ export function readyEvent(server: string, facts: ServerFacts, tools: number, st
         : { name: headOf(info.name, MAX_NAME), version: headOf(info.version, MAX_NAME) },
       capabilities: shortCapabilities(facts.capabilities),
       tools,
+      resources,
+      prompts,
       startMs,
     },
   };
@@ -182,6 +192,31 @@ export function catalogChangedEvent(server: string, before: Catalog, after: Cata
   return {
     type: "mcp.catalog.changed",
     payload: { server, ...listed("added", added), ...listed("removed", removed), ...listed("changed", changed) },
+  };
+}
+
+/** Like {@link catalogChangedEvent}, for what a server offers besides tools; entries by what they go by. */
+export function offersChangedEvent(
+  server: string,
+  kind: "resources" | "templates" | "prompts",
+  before: ReadonlyMap<string, unknown>,
+  after: ReadonlyMap<string, unknown>,
+): EventInput {
+  const added = [...after.keys()].filter((key) => !before.has(key));
+  const removed = [...before.keys()].filter((key) => !after.has(key));
+  const changed = [...after].filter(([key, item]) =>
+    before.has(key) && canonicalJson(before.get(key)) !== canonicalJson(item)
+  ).map(([key]) => key);
+  const shown = (keys: readonly string[]): string[] => keys.map((key) => headOf(key, MAX_NAME));
+  return {
+    type: "mcp.catalog.changed",
+    payload: {
+      server,
+      kind,
+      ...listed("added", shown(added)),
+      ...listed("removed", shown(removed)),
+      ...listed("changed", shown(changed)),
+    },
   };
 }
 

@@ -4,7 +4,7 @@ import type { Root } from "../client/asks.ts";
 import type { Client, ConnectOptions, ToolList } from "../client/client.ts";
 import type { EventInput } from "../events/event.ts";
 import { cancelled } from "../kernel/abort.ts";
-import type { Clock } from "../kernel/clock.ts";
+import { atMost, type Clock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { ClientCapabilities, Tool } from "../protocol/model.ts";
 import type { VerdictCache } from "../protocol/negotiate.ts";
@@ -13,6 +13,8 @@ import type { TransportEnd } from "../transport/transport.ts";
 import { followChanges, TOOLS_CHANGED } from "./changes.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Dialed } from "./dial.ts";
+import { faultOf } from "./fault.ts";
+import type { Offers } from "./offers.ts";
 import { catalogChangedEvent, concernEvents, readyEvent, rejectedEvents, startingEvent } from "./server_events.ts";
 import type { Slots } from "./slots.ts";
 import type { StartStep } from "./start_error.ts";
@@ -49,6 +51,8 @@ export interface StartRequest {
   readonly signal: AbortSignal;
   /** The tools of an earlier start. */
   readonly known: Catalog | undefined;
+  /** Gets the connection as soon as there is one. */
+  readonly offers: Offers;
   readonly append: (events: readonly EventInput[]) => Promise<unknown>;
   readonly onNotification: (method: string, params: unknown) => void;
   readonly onWarning: (kind: string, excerpt: string | undefined) => void;
@@ -69,12 +73,15 @@ export type Start =
     readonly step: StartStep;
   };
 
+/** How long a ready server may still take over its lists of resources and prompts before it is ready without them, ms. */
+const OFFERS_MS = 1000;
+
 /**
  * Connects, lists the tools and logs that the server is ready. Never rejects. The budget covers everything from the
  * dial to the last page of tools, and none of the waiting for a free slot.
  */
 export async function startServer(request: StartRequest, context: StartContext): Promise<Start> {
-  const { config, dialed, attempt, signal, append } = request;
+  const { config, dialed, attempt, signal, append, offers } = request;
   const { clock, slots } = context;
   let end: TransportEnd | undefined;
   let isReady = false;
@@ -100,7 +107,10 @@ export async function startServer(request: StartRequest, context: StartContext):
       onNotification: (method, params) => reported(() => request.onNotification(method, params), context),
       onWarning: (kind, excerpt) => reported(() => request.onWarning(kind, excerpt), context),
       // What it offers may be other than what was listed.
-      onRenewed: () => request.onNotification(TOOLS_CHANGED, undefined),
+      onRenewed: () => {
+        request.onNotification(TOOLS_CHANGED, undefined);
+        offers.missed(true);
+      },
       onEnd: (ended) => {
         end = ended;
         return isReady ? request.onEnd(ended) : undefined;
@@ -110,17 +120,26 @@ export async function startServer(request: StartRequest, context: StartContext):
       clock,
       random: context.random ?? Math.random,
       signal: request.ended,
-      onMissed: () => request.onNotification(TOOLS_CHANGED, undefined),
+      onMissed: () => {
+        request.onNotification(TOOLS_CHANGED, undefined);
+        offers.missed(false);
+      },
       onWarning: request.onWarning,
     });
+    const listed = firstLists(client, request, context);
     const remainingMs = Math.max(1, config.startTimeoutMs - (clock.monotonic() - startedAt));
     const list = await client.listTools({ signal, timeoutMs: remainingMs, maxTotalMs: remainingMs, fresh: true });
     changes.onListed();
     const { catalog, events } = await readCatalog(config, list, context.scrubber, request.onWarning);
+    await atMost(clock, OFFERS_MS, listed);
     const startMs = Math.round(clock.monotonic() - startedAt);
     const changed = request.known === undefined ? undefined : catalogChangedEvent(config.name, request.known, catalog);
     await append([
-      readyEvent(config.name, client.facts, catalog.size, startMs),
+      readyEvent(config.name, client.facts, {
+        tools: catalog.size,
+        resources: offers.count("resources"),
+        prompts: offers.count("prompts"),
+      }, startMs),
       ...(changed === undefined ? [] : [changed]),
       ...events,
     ]);
@@ -129,11 +148,30 @@ export async function startServer(request: StartRequest, context: StartContext):
     isReady = true;
     return { kind: "ready", client, catalog };
   } catch (error) {
+    offers.disconnected();
     await client?.close().catch(context.onError);
     return { kind: "failed", error, end, step: client === undefined ? "answered" : "listed its tools" };
   } finally {
     giveBack?.();
   }
+}
+
+/** Asks for what a server offers besides tools, where it says that it does. Never rejects: a server is of use without. */
+async function firstLists(
+  client: Client,
+  { offers, onWarning }: StartRequest,
+  { scrubber }: StartContext,
+): Promise<void> {
+  offers.connected(client);
+  const { capabilities } = client.facts;
+  await Promise.all((["resources", "prompts"] as const).map(async (kind) => {
+    if (capabilities[kind] === undefined) return;
+    try {
+      await offers.list(kind, client);
+    } catch (error) {
+      if (client.isOpen) onWarning("list_failed", `${kind}: ${faultOf(error, scrubber).message}`);
+    }
+  }));
 }
 
 /** The catalog of a list, and the events for what in it is unusable. What the user filters out is still in the catalog. */

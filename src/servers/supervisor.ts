@@ -9,6 +9,7 @@ import { faultOf } from "./fault.ts";
 import { Life } from "./life.ts";
 import type { LifeContext, LifeOwner, LifeView } from "./life_owner.ts";
 import { Notices } from "./notices.ts";
+import { Offers } from "./offers.ts";
 import { refusalOf } from "./refusal.ts";
 import type { Server, ServerLease, ServerState, ServerStatus } from "./server.ts";
 import { idleDisconnectedEvent, restartingEvent, shutdownEvent } from "./server_events.ts";
@@ -34,6 +35,7 @@ export class Supervisor implements Server, LifeOwner {
   readonly config: ServerConfig;
   readonly fingerprint: string;
   readonly notices: Notices;
+  readonly offers: Offers;
   readonly #context: SupervisorContext;
   readonly #waiters: Waiters;
   #state: ServerState;
@@ -58,6 +60,8 @@ export class Supervisor implements Server, LifeOwner {
     this.notices = new Notices(config.name, context.clock, context.scrubber, (event) => {
       context.append([event]).catch(context.onError);
     });
+    const { timeoutMs, maxTotalMs } = config;
+    this.offers = new Offers(config.name, { timeoutMs, maxTotalMs }, this.notices, context);
   }
 
   get name(): string {
@@ -163,6 +167,7 @@ export class Supervisor implements Server, LifeOwner {
 
   status(): ServerStatus {
     const info = this.#facts?.serverInfo;
+    const [resourceCount, promptCount] = [this.offers.count("resources"), this.offers.count("prompts")];
     return {
       name: this.name,
       source: this.source,
@@ -170,6 +175,8 @@ export class Supervisor implements Server, LifeOwner {
       state: this.#state,
       connected: this.#state === "ready",
       toolCount: this.toolCount,
+      ...(resourceCount === undefined ? {} : { resourceCount }),
+      ...(promptCount === undefined ? {} : { promptCount }),
       ...(this.#error === undefined ? {} : { error: this.#error }),
       ...(this.#lastWords === undefined ? {} : { stderrTail: this.#lastWords }),
       ...(this.#activeAt === undefined ? {} : { lastActivityAt: this.#activeAt }),

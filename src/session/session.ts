@@ -6,7 +6,7 @@ import type { RoutedSource, RouterView } from "../catalog/router_view.ts";
 import type { CallContext, CallOptions } from "../call/call.ts";
 import { Executor } from "../call/executor.ts";
 import type { Outcome } from "../call/outcome.ts";
-import type { HostEvent } from "../events/event.ts";
+import type { EventInput, HostEvent } from "../events/event.ts";
 import type { EventLog, EventSink } from "../events/log.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
@@ -17,6 +17,14 @@ import type { ServerManager } from "../servers/manager.ts";
 import type { Server, ServerStatus } from "../servers/server.ts";
 import type { Supervisor } from "../servers/supervisor.ts";
 import { endingWith } from "./ending_with.ts";
+import {
+  type CompleteAnswer,
+  type CompleteQuery,
+  type OfferListOptions,
+  SessionOffers,
+  type SessionPrompts,
+  type SessionResources,
+} from "./session_offers.ts";
 import { createTurnPort, type TurnPort } from "./turn_port.ts";
 
 /** What a host gives each of its sessions to work with. */
@@ -81,6 +89,7 @@ export class Session implements AsyncDisposable {
   readonly #context: SessionContext;
   readonly #view: RouterView<Supervisor>;
   readonly #executor: Executor;
+  readonly #offers: SessionOffers;
   #closing: Promise<void> | undefined;
 
   constructor(context: SessionContext) {
@@ -92,17 +101,17 @@ export class Session implements AsyncDisposable {
       localTools,
       ...(context.isVisible === undefined ? {} : { isVisible: context.isVisible }),
     };
-    this.#executor = new Executor({
+    const calling = {
       ...context.call,
-      view: this.#view as RouterView<Server>,
       gate: context.gate,
-      desk,
       ids: context.ids,
       session: this.id,
       stream: sink.stream,
-      onAsk: context.hasApprover ? "wait" : "deny",
-      append: (events) => sink.append(events),
-    });
+      onAsk: context.hasApprover ? "wait" as const : "deny" as const,
+      append: (events: readonly EventInput[]) => sink.append(events),
+    };
+    this.#executor = new Executor({ ...calling, view: this.#view as RouterView<Server>, desk });
+    this.#offers = new SessionOffers(this.#view, calling);
     this.approvals = Object.freeze({
       list: () => desk.list(this.id),
       resolve: (requestId: string, approval: Approval) =>
@@ -177,6 +186,21 @@ export class Session implements AsyncDisposable {
     return this.#executor.call(name, args, options);
   }
 
+  /** What the session's servers have to read. */
+  get resources(): SessionResources {
+    return this.#offers.resources;
+  }
+
+  /** Texts that the session's servers have to be filled in. */
+  get prompts(): SessionPrompts {
+    return this.#offers.prompts;
+  }
+
+  /** Values for an argument of a prompt or a variable of a template, see {@link SessionOffers.complete}. */
+  complete(query: CompleteQuery, options?: OfferListOptions): Promise<CompleteAnswer> {
+    return this.#offers.complete(query, options);
+  }
+
   /** Begins a turn of a model: where its events and its calls go. `turnId` (default a fresh one) is on all of them. */
   turn(options: { readonly turnId?: string } = {}): TurnPort {
     if (this.#closing !== undefined) throw this.#closed();
@@ -230,7 +254,7 @@ export class Session implements AsyncDisposable {
 
   async #close(): Promise<void> {
     const { manager, sink, call, onClosed } = this.#context;
-    await this.#executor.close();
+    await Promise.all([this.#executor.close(), this.#offers.close()]);
     await manager.close();
     // A log that takes no more must not keep the session from ending.
     await sink.close({ type: "session.closed", payload: { reason: "closed" } }).catch(call.onError);

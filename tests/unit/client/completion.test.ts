@@ -79,16 +79,16 @@ describe("completion", () => {
 describe("log level", () => {
   it("is told once where the server keeps it, and with each request where it does not (C-LOG-01)", async () => {
     const legacy = fakeRequester(() => ({}), { capabilities: { logging: {} } });
-    expect(await askForLogs(legacy, "warning")).toEqual({});
+    expect(await askForLogs(legacy, "warning")).toEqual({ logLevel: "warning" });
     expect(legacy.sent).toEqual([["logging/setLevel", { level: "warning" }]]);
     const modern = fakeRequester(() => ({}), { protocolVersion: MODERN });
-    expect(await askForLogs(modern, "debug")).toEqual({ "io.modelcontextprotocol/logLevel": "debug" });
+    expect(await askForLogs(modern, "debug")).toEqual({ logLevel: "debug" });
     expect(modern.sent).toEqual([]);
   });
 
   it("is not told to a server that does not log (C-LIFE-06)", async () => {
     const client = fakeRequester(() => ({}));
-    expect(await askForLogs(client, "warning")).toEqual({});
+    await askForLogs(client, "warning");
     expect(client.sent).toEqual([]);
   });
 });

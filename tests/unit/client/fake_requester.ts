@@ -20,9 +20,10 @@ export interface FakeRequester extends Requester {
 /** A client whose every request is answered by one function. */
 export function fakeRequester(
   answer: (method: string, params: JsonObject) => Answer,
-  { capabilities = {}, protocolVersion = LEGACY }: {
+  { capabilities = {}, protocolVersion = LEGACY, subscribes = false }: {
     readonly capabilities?: ServerCapabilities;
     readonly protocolVersion?: string;
+    readonly subscribes?: boolean;
   } = {},
 ): FakeRequester {
   const sent: [string, JsonObject | undefined][] = [];
@@ -32,6 +33,7 @@ export function fakeRequester(
     serverInfo: undefined,
     capabilities,
     instructions: undefined,
+    subscribes,
   };
   return {
     facts,

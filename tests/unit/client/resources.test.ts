@@ -9,7 +9,7 @@ import {
   updatedResource,
 } from "../../../src/client/resources.ts";
 import type { JsonObject } from "../../../src/protocol/model.ts";
-import { fakeRequester, MODERN, remote } from "./fake_requester.ts";
+import { fakeRequester, remote } from "./fake_requester.ts";
 
 const capabilities = { resources: { subscribe: true } };
 const resource = (at: number): JsonObject => ({ uri: `test://${at}`, name: `r${at}` });
@@ -150,7 +150,7 @@ describe("changes of a resource", () => {
   });
 
   it("are not asked for where the server does not offer it, or has another way (C-LIFE-06)", async () => {
-    for (const options of [{ capabilities: { resources: {} } }, { capabilities, protocolVersion: MODERN }]) {
+    for (const options of [{ capabilities: { resources: {} } }, { capabilities, subscribes: true }]) {
       const client = fakeRequester(() => ({}), options);
       await expect(subscribeResource(client, "a")).rejects.toMatchObject({ code: "ERR_UNSUPPORTED_HERE" });
       expect(client.sent).toEqual([]);

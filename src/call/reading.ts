@@ -1,0 +1,262 @@
+import type { EventInput } from "../events/event.ts";
+import type { ToolFailureReason } from "../events/payloads.ts";
+import { HostError, isHostError } from "../kernel/errors.ts";
+import type { Ids } from "../kernel/ids.ts";
+import { resolvedEvent } from "../permission/gate_events.ts";
+import type { Allowed, Caller, Denied, Gate, GateRequest } from "../permission/request.ts";
+import type { Offered } from "../servers/offered.ts";
+import type { CallContext } from "./call.ts";
+import { denialText, wayToAllow } from "./denial.ts";
+import { readFailure } from "./failure.ts";
+import type { GateRequestOptions } from "./gate_request.ts";
+import { isSettled, isVerdict, untilOver } from "./gate_wait.ts";
+import { LinkedSignals } from "./linked_signals.ts";
+
+/** How something that a server offers besides tools is asked for. */
+export interface ReadingOptions {
+  /** Gives up on this alone. */
+  readonly signal?: AbortSignal;
+  /** Silence after which it fails, ms. Default: the server's `timeoutMs`. */
+  readonly timeoutMs?: number;
+  /** Who wants it, as the policy and the log see it. What a person wants to read is allowed unless a rule says otherwise. */
+  readonly by?: Caller;
+  /** Where somebody has to decide: `wait` (default where the host has an approver) or `deny` (default without). */
+  readonly onAsk?: "wait" | "deny";
+  /** The turn that it belongs to, for its events. */
+  readonly turnId?: string;
+}
+
+/** As in `mcp.resource.failed` and `mcp.prompt.failed`. */
+export type ReadingReason = ToolFailureReason | "not_found" | "cancelled";
+
+/** Why something could not be had. */
+export interface ReadingFailure {
+  readonly status: "failed" | "denied" | "cancelled";
+  readonly reason: ReadingReason;
+  readonly code: string | number;
+  readonly message: string;
+}
+
+export interface ReadingContext extends CallContext, GateRequestOptions {
+  readonly gate: Gate;
+  readonly ids: Ids;
+}
+
+/** The way to something that may be had, or why it may not. `events` have to be appended with what follows. */
+export type Passage =
+  | { readonly kind: "allowed"; readonly requestId: string; readonly events: readonly EventInput[] }
+  | {
+    readonly kind: "denied";
+    readonly requestId: string | undefined;
+    readonly events: readonly EventInput[];
+    readonly failure: ReadingFailure;
+  };
+
+/** What a gate is asked about, beside who asks. */
+export type ReadingSubject =
+  & Pick<GateRequest, "source" | "args" | "fingerprint">
+  & { readonly server: string }
+  & ({ readonly uri: string; readonly prompt?: never } | { readonly prompt: string; readonly uri?: never });
+
+/** The reads of one session, from the gate to the log. */
+export class Readings {
+  readonly context: ReadingContext;
+  readonly #signals = new LinkedSignals((source) =>
+    new HostError("ERR_CANCELLED", "Read was cancelled by its caller", { cause: source.reason })
+  );
+  readonly #onClose = new Set<() => void>();
+  #running = 0;
+  #onIdle: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(context: ReadingContext) {
+    this.context = context;
+  }
+
+  /** Runs a read while the session is open. Rejects with `ERR_SESSION_CLOSED` when it is not, and as `read` does. */
+  async run<T>(options: ReadingOptions, read: (reading: Reading) => Promise<T>): Promise<T> {
+    if (this.#isClosed) {
+      throw new HostError("ERR_SESSION_CLOSED", `Cannot use session "${this.context.session}": it is closed`);
+    }
+    this.#running++;
+    try {
+      return await read(new Reading(options, this.#signals.take(options.signal), this.context));
+    } finally {
+      this.#signals.giveBack(options.signal);
+      if (--this.#running === 0) this.#onIdle?.();
+    }
+  }
+
+  /** Runs when the session closes; what is returned takes it back. */
+  onClose(run: () => void): () => void {
+    this.#onClose.add(run);
+    return () => void this.#onClose.delete(run);
+  }
+
+  /** Ends all reads and resolves once each has its last event. Idempotent. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#signals.end(new HostError("ERR_SESSION_CLOSED", `Session "${this.context.session}" was closed`));
+    for (const run of this.#onClose) run();
+    this.#onClose.clear();
+    if (this.#running > 0) await new Promise<void>((resolve) => this.#onIdle = resolve);
+  }
+}
+
+/** One read on its way. */
+export class Reading {
+  readonly options: ReadingOptions;
+  /** Fires when the caller gives up or the session ends. */
+  readonly signal: AbortSignal;
+  readonly #context: ReadingContext;
+  readonly #startedAt: number;
+
+  constructor(options: ReadingOptions, signal: AbortSignal, context: ReadingContext) {
+    this.options = options;
+    this.signal = signal;
+    this.#context = context;
+    this.#startedAt = context.clock.monotonic();
+  }
+
+  /** Whole milliseconds since it was asked for. */
+  get durationMs(): number {
+    return Math.round(this.#context.clock.monotonic() - this.#startedAt);
+  }
+
+  /** Writes events. `undefined` once they are written, else what it means that they are not. */
+  async append(events: readonly EventInput[]): Promise<ReadingFailure | undefined> {
+    const { turnId } = this.options;
+    try {
+      await this.#context.append(turnId === undefined ? events : events.map((event) => ({ ...event, turnId })));
+      return undefined;
+    } catch {
+      // Whoever owns the log knows why it takes nothing more; this caller has to know that it does not.
+      const message = "It could not be logged, so it is not told";
+      return { status: "failed", reason: "not_logged", code: "ERR_NOT_LOGGED", message };
+    }
+  }
+
+  /** Asks the gate. A gate that fails, or stays silent after the read is over, has said no. */
+  async pass(subject: ReadingSubject, by: Caller): Promise<Passage> {
+    const { gate, clock, onError, ids } = this.#context;
+    const request = this.#requestOf(subject, by, ids.next("rd"));
+    let requestId: string | undefined;
+    try {
+      const verdict = await untilOver(gate.decide(request), this.signal, clock);
+      if (!isVerdict(verdict)) {
+        if (!this.signal.aborted) onError(new HostError("ERR_DENIED", "Cannot read: the gate gave no verdict"));
+        return this.#denied(subject, requestId, [], SILENT);
+      }
+      requestId = verdict.requestId;
+      const { risk } = verdict;
+      if (verdict.kind === "decided") {
+        const { outcome, events } = verdict;
+        return this.#passage(subject, requestId, { outcome, events, risk });
+      }
+      const unlogged = await this.append(verdict.events);
+      if (unlogged !== undefined) return { kind: "denied", requestId, events: [], failure: unlogged };
+      const settled = await untilOver(verdict.wait(), this.signal, clock);
+      if (isSettled(settled)) return this.#passage(subject, requestId, { ...settled, risk });
+    } catch (error) {
+      onError(error);
+    }
+    const { decision, sourcedFrom } = SILENT;
+    const events = requestId === undefined
+      ? []
+      : [resolvedEvent({ requestId, decision, actor: "host", sourcedFrom, reason: "gate_failed" })];
+    return this.#denied(subject, requestId, events, SILENT);
+  }
+
+  /** Why a request failed. */
+  failureOf({ reply, loss, isNotFound }: Extract<Offered<unknown>, { kind: "failed" }>): ReadingFailure {
+    const { code, message } = reply.error;
+    if (isNotFound) return this.#failure("failed", "not_found", code, message);
+    const failure = readFailure(reply, loss);
+    if (failure.kind === "cancelled") {
+      return this.#failure("cancelled", "cancelled", "ERR_CANCELLED", "The caller gave up");
+    }
+    return this.#failure("failed", failure.reason, code, message);
+  }
+
+  /** Why nothing could be sent. */
+  refusalOf(error: unknown): ReadingFailure {
+    if (!isHostError(error)) {
+      this.#context.onError(error);
+      return this.#failure("failed", "invalid_result", "ERR_PROTOCOL", "Unexpected fault");
+    }
+    const { code, message, facts } = error;
+    if (code === "ERR_CANCELLED") return this.#failure("cancelled", "cancelled", code, "The caller gave up");
+    if (code === "ERR_SESSION_CLOSED") return this.#failure("failed", "session_closed", code, message);
+    if (code === "ERR_INVALID_ARGUMENTS") return this.#failure("failed", "invalid_arguments", code, message);
+    if (code === "ERR_PROTOCOL" || code === "ERR_CONFIG") {
+      return this.#failure("failed", "invalid_result", code, message);
+    }
+    const { reason } = facts;
+    return this.#failure(
+      "failed",
+      typeof reason === "string" ? reason as ToolFailureReason : "mcp_server_not_connected",
+      code,
+      message,
+    );
+  }
+
+  #requestOf(subject: ReadingSubject, by: Caller, toolCallId: string): GateRequest {
+    const { session, stream, onAsk } = this.#context;
+    const { server, uri, prompt, source, args, fingerprint } = subject;
+    const name = uri ?? prompt;
+    return {
+      stream,
+      session,
+      by,
+      toolCallId,
+      tool: `mcp.${server}.${name}`,
+      toolName: name,
+      server,
+      ...(uri === undefined ? { prompt } : { uri }),
+      source,
+      args,
+      ...(fingerprint === undefined ? {} : { fingerprint }),
+      signal: this.signal,
+      onAsk: this.options.onAsk ?? onAsk,
+    };
+  }
+
+  #passage(
+    subject: ReadingSubject,
+    requestId: string,
+    decision: Parameters<typeof wayToAllow>[1] & { readonly outcome: Allowed | Denied },
+  ): Passage {
+    const { outcome, events } = decision;
+    if (outcome.decision === "allow") return { kind: "allowed", requestId, events };
+    const { server, uri, prompt } = subject;
+    const way = wayToAllow(uri === undefined ? { server, prompt } : { server, uri }, decision);
+    return this.#denied(subject, requestId, events, outcome, way);
+  }
+
+  #denied(
+    { server, uri, prompt }: ReadingSubject,
+    requestId: string | undefined,
+    events: readonly EventInput[],
+    denied: Denied,
+    way = "",
+  ): Passage {
+    const what = uri === undefined ? `Prompt ${prompt}` : `Read of ${uri}`;
+    const message = `${what.slice(0, 300)} of server "${server}" was denied: ${denialText(denied)}${way}`;
+    const isGivenUp = this.signal.aborted && !isHostError(this.signal.reason, "ERR_SESSION_CLOSED");
+    const failure = isGivenUp
+      ? this.#failure("cancelled", "cancelled", "ERR_CANCELLED", "The caller gave up")
+      : this.#failure("denied", this.signal.aborted ? "session_closed" : denied.reason, "ERR_DENIED", message);
+    return { kind: "denied", requestId, events, failure };
+  }
+
+  #failure(
+    status: ReadingFailure["status"],
+    reason: ReadingReason,
+    code: string | number,
+    message: string,
+  ): ReadingFailure {
+    return { status, reason, code, message: this.#context.scrubber.text(message) };
+  }
+}
+
+const SILENT: Denied = { decision: "deny", sourcedFrom: "host_stop", reason: "permission_denied" };
