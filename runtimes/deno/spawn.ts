@@ -28,6 +28,7 @@ class DenoChild implements ChildProcess {
   readonly #group: ProcessGroup | undefined;
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
   readonly #readers: readonly ReadableStreamBYOBReader[];
+  readonly #handlers: ProcessHandlers;
   readonly #encoder = new TextEncoder();
   readonly #writes = new Set<() => void>();
   #inputOpen = true;
@@ -37,6 +38,7 @@ class DenoChild implements ChildProcess {
   constructor(child: Deno.ChildProcess, handlers: ProcessHandlers) {
     this.pid = child.pid;
     this.#child = child;
+    this.#handlers = handlers;
     this.#group = isWindows() ? undefined : new ProcessGroup(child.pid);
     this.#input = child.stdin.getWriter();
     const output = child.stdout.getReader({ mode: "byob" });
@@ -65,8 +67,18 @@ class DenoChild implements ChildProcess {
         resolve();
       };
       this.#writes.add(settle);
-      writing.then(settle, settle); // it fails when the reader has gone, whose exit is reported by itself
+      writing.then(settle, () => {
+        settle();
+        this.#onWriteFailed();
+      });
     });
+  }
+
+  /** The reader has gone. If it is about to exit, that is reported by itself. */
+  #onWriteFailed(): void {
+    if (!this.#inputOpen || this.#exited) return;
+    this.#inputOpen = false;
+    this.#handlers.onInputClosed?.();
   }
 
   closeInput(): void {

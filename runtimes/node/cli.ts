@@ -11,7 +11,7 @@ const SAME_SIGNAL_MS = 500;
 
 /** Whether this process was asked to end. */
 export interface Interruption {
-  /** Fires at the first Ctrl-C or SIGTERM, and when the reader of the output has gone. */
+  /** Fires at the first Ctrl-C or SIGTERM, and when the terminal or the reader of the output has gone. */
   readonly signal: AbortSignal;
   /** As a Ctrl-C that came as a key. */
   interrupt(): void;
@@ -19,7 +19,10 @@ export interface Interruption {
   end(): void;
 }
 
-/** Listens for Ctrl-C and SIGTERM: the first asks this process to end, the second ends it at once with 130. */
+/**
+ * Listens for Ctrl-C and SIGTERM: the first asks this process to end, the second ends it at once with 130. A terminal
+ * that closes (SIGHUP) asks it to end as well.
+ */
 export function listenForInterruption(): Interruption {
   const controller = new AbortController();
   let firstAt: number | undefined;
@@ -30,13 +33,13 @@ export function listenForInterruption(): Interruption {
     controller.abort();
   };
   const onLost = (): void => controller.abort();
-  process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
+  process.on("SIGINT", interrupt).on("SIGTERM", interrupt).on("SIGHUP", onLost);
   // Without a listener the loss of a reader would be an uncaught error, also of what is written after `end`.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", onLost);
   return {
     signal: controller.signal,
     interrupt,
-    end: () => void process.off("SIGINT", interrupt).off("SIGTERM", interrupt),
+    end: () => void process.off("SIGINT", interrupt).off("SIGTERM", interrupt).off("SIGHUP", onLost),
   };
 }
 

@@ -38,7 +38,11 @@ class NodeChild implements ChildProcess {
     this.#child = child;
     this.#group = isWindows ? undefined : new ProcessGroup(pid);
     child.on("error", () => {/* a signal that could not be sent; whether the child lives is told by its exit */});
-    child.stdin.on("error", () => {/* EPIPE: the reader has gone; its exit is reported by itself */});
+    child.stdin.once("error", () => {
+      // EPIPE: the reader has gone. If it is about to exit, that is reported by itself.
+      child.stdin.on("error", () => {/* said once */});
+      if (!this.#exited && !this.#released) handlers.onInputClosed?.();
+    });
     child.once("exit", (code, signal) => {
       this.#exited = true;
       this.#group?.leaderExited();

@@ -62,6 +62,8 @@ export interface ProcessHandlers {
   onErrorData(chunk: Uint8Array): void | Promise<void>;
   /** Standard output has ended; called at most once, perhaps after `onExit`, perhaps never when a grandchild holds it. */
   onEnd(): void;
+  /** A write has failed though the child lives: it has closed its input. Called at most once. */
+  onInputClosed?(): void;
   /** The direct child has ended. Called exactly once, without waiting for its pipes to close. */
   onExit(status: ExitStatus): void;
 }

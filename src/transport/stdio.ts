@@ -90,6 +90,7 @@ class StdioTransport implements Transport {
         onData: (chunk) => this.#reader.push(chunk),
         onErrorData: (chunk) => this.#stderr.push(chunk),
         onEnd: () => this.#onOutputEnd(),
+        onInputClosed: () => this.#endUnlessExits("it closed its input without exiting"),
         onExit: (status) => this.#onChildExit(status),
       });
     } catch (cause) {
@@ -131,15 +132,16 @@ class StdioTransport implements Transport {
     this.#reader.end();
     if (this.#ending !== undefined) return;
     if (this.#exit !== undefined) return this.#endByExit(this.#exit);
+    this.#endUnlessExits("it closed its output without exiting");
+  }
+
+  /** A server that goes closes its pipes a little before it exits, and its exit says more. */
+  #endUnlessExits(why: string): void {
+    if (this.#ending !== undefined || this.#exit !== undefined) return;
     this.#timer?.cancel();
     this.#timer = this.#clock.after(EXIT_AFTER_EOF_MS, () => {
-      this.#end({
-        reason: "exit",
-        error: new HostError(
-          "ERR_CONNECTION_LOST",
-          "Connection to the server was lost: it closed its output without exiting",
-        ),
-      });
+      const error = new HostError("ERR_CONNECTION_LOST", `Connection to the server was lost: ${why}`);
+      this.#end({ reason: "exit", error });
     });
   }
 

@@ -7,7 +7,7 @@ export interface Watched {
   readonly exit: Promise<ExitStatus>;
   readonly end: Promise<void>;
   /** Calls of each handler. */
-  readonly calls: { data: number; errorData: number; end: number; exit: number };
+  readonly calls: { data: number; errorData: number; end: number; exit: number; inputClosed: number };
   /** Bytes on standard output and standard error. */
   readonly bytes: { data: number; errorData: number };
   /** Standard output so far, as text. */
@@ -69,7 +69,7 @@ async function watch(runtime: Runtime, plan: SpawnPlan, answers: Answers): Promi
   assert(spawn !== undefined, "the runtime has no spawn");
   const chunks: Uint8Array[] = [];
   const waiting = new Set<() => void>();
-  const calls = { data: 0, errorData: 0, end: 0, exit: 0 };
+  const calls = { data: 0, errorData: 0, end: 0, exit: 0, inputClosed: 0 };
   const bytes = { data: 0, errorData: 0 };
   const [exit, exited] = deferred<ExitStatus>();
   const [end, ended] = deferred<void>();
@@ -89,6 +89,9 @@ async function watch(runtime: Runtime, plan: SpawnPlan, answers: Answers): Promi
     onEnd() {
       calls.end++;
       ended();
+    },
+    onInputClosed() {
+      calls.inputClosed++;
     },
     onExit(status) {
       calls.exit++;

@@ -79,13 +79,15 @@ export function runtimePipeCases(makeRuntime: () => Runtime): ContractCase[] {
         });
       }
     }),
-    on("child that closes its input and lives on settles every write: FR-06", async (runtime) => {
+    on("child that closes its input and lives on settles every write and is told of once: FR-06", async (runtime) => {
       await withShell(runtime, "exec 0<&-; echo closed; exec sleep 1000", async ({ child, until, calls }) => {
         await until("closed");
         await child.write("x".repeat(FIVE_MEGABYTES));
         await child.write("again");
+        await eventually("the closed input is told of", () => calls.inputClosed > 0);
         child.closeInput();
         assertEquals(calls.exit, 0);
+        assertEquals(calls.inputClosed, 1);
       });
     }),
     on("child killed while megabytes are written settles the write: FR-06", async (runtime) => {
@@ -135,7 +137,7 @@ export function runtimePipeCases(makeRuntime: () => Runtime): ContractCase[] {
       await withShell(runtime, "head -c 8388608 /dev/zero", async ({ end, calls, bytes }) => {
         await first;
         await giveEveryChance(runtime);
-        assertEquals(calls, { data: 1, errorData: 0, end: 0, exit: 0 });
+        assertEquals(calls, { data: 1, errorData: 0, end: 0, exit: 0, inputClosed: 0 });
         goOn();
         await end;
         assertEquals(bytes.data, 8_388_608);
@@ -166,7 +168,7 @@ export function runtimePipeCases(makeRuntime: () => Runtime): ContractCase[] {
         child.release();
         await exit;
         await giveEveryChance(runtime);
-        assertEquals(calls, { data: 1, errorData: 0, end: 0, exit: 1 });
+        assertEquals(calls, { data: 1, errorData: 0, end: 0, exit: 1, inputClosed: 0 });
       });
     }),
   ];

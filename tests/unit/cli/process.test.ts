@@ -56,6 +56,13 @@ describe.skipIf(process.platform === "win32")("command line as a process", () =>
     expect(readdirSync(stream).map((name) => readFileSync(join(stream, name), "utf8")).join()).toContain("host.closed");
   }, LONG);
 
+  it("a terminal that closes ends the servers and closes the log too", async () => {
+    const served = await serve();
+    served.interrupt("SIGHUP");
+    expect(await served.exit).toEqual({ code: 0, signal: null });
+    expect(kill(serverGroup())).toBe(false);
+  }, LONG);
+
   it("the same Ctrl-C that comes twice, as from npm and from the terminal, counts once", async () => {
     const served = await serve();
     served.interrupt();
@@ -105,9 +112,9 @@ class Running {
     child.stderr!.setEncoding("utf8").on("data", (text: string) => this.err += text);
   }
 
-  interrupt(): void {
+  interrupt(signal: NodeJS.Signals = "SIGINT"): void {
     // Deno reports a process that was sent a signal through `child` as ended by it, whatever the process made of it.
-    process.kill(this.child.pid!, "SIGINT");
+    process.kill(this.child.pid!, signal);
   }
 
   /** Waits until it has written something; rejects when it ends before. */

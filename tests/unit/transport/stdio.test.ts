@@ -173,6 +173,24 @@ describe("exit of the child", () => {
     expect(told.map(({ on }) => on)).toEqual(["message", "closed"]);
   });
 
+  test("that never follows the end of the input is forced, and says so (FR-06)", async () => {
+    const { child, told, clock } = await open();
+    child.handlers.onInputClosed!();
+    await clock.advance(999);
+    expect(told).toEqual([]);
+    await clock.advance(1);
+    expect(told).toMatchObject([{ on: "closed", end: { reason: "exit", error: { code: "ERR_CONNECTION_LOST" } } }]);
+    expect(child.done).toEqual(["SIGTERM", "release"]);
+  });
+
+  test("that follows the end of the input says more than it", async () => {
+    const { child, told } = await open();
+    child.handlers.onInputClosed!();
+    child.exit({ code: 3, signal: null });
+    child.handlers.onEnd();
+    expect(told).toMatchObject([{ on: "closed", end: { reason: "exit", exitCode: 3 } }]);
+  });
+
   test("that never follows the end of the output is forced", async () => {
     const { child, told, clock } = await open();
     child.handlers.onEnd();
