@@ -125,12 +125,15 @@ class HttpTransport extends HttpLink implements Transport {
     }
     const isAboutSession = attempt.session === undefined
       ? undefined
-      : (code: number | undefined, text: string): boolean => this.#isForgotten(status, code, text);
+      : (code: number | undefined, text: string, isOwn: boolean): boolean =>
+        this.#isForgotten(status, code, text, isOwn);
     return await this.answers.readRefusal({ id, method }, response, isAboutSession);
   }
 
   /** What a server that has lost the session answers: 404 (2025-11-25, session management), in the field 400 too. */
-  #isForgotten(status: number, code: number | undefined, text: string): boolean {
+  #isForgotten(status: number, code: number | undefined, text: string, isOwn: boolean): boolean {
+    // An error that names the request is its answer: the server may have acted on it. One code alone is known to mean the session.
+    if (isOwn && (code !== SESSION_NOT_FOUND || !/session/i.test(text))) return false;
     if (status === 404) return code === undefined || !ANSWERS.has(code);
     return status === 400 && this.#hasWorked && /session/i.test(text) && (code === undefined || REFUSALS.has(code));
   }
@@ -242,5 +245,7 @@ class HttpTransport extends HttpLink implements Transport {
 const NO_MESSAGE: Outgoing = Object.freeze({ text: "", method: "" });
 /** Errors that answer a request, whatever status they come with. */
 const ANSWERS: ReadonlySet<number> = new Set([-32601, -32602]);
+/** What the official servers call a session that they do not know. */
+const SESSION_NOT_FOUND = -32001;
 /** Errors with which servers refuse a request before they look at it. */
 const REFUSALS: ReadonlySet<number> = new Set([-32000, -32001, -32600]);

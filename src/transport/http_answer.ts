@@ -72,18 +72,20 @@ export class AnswerReader {
 
   /**
    * Reads a response with any other status, of a server that has not asked for credentials. Resolves with true, and
-   * leaves the request without an outcome, where `isOther` says so of the error's code and text.
+   * leaves the request without an outcome, where `isOther` says so of the error's code and text, and of whether the error
+   * names the request.
    */
   async readRefusal(
     asked: Asked,
     response: Response,
-    isOther?: (code: number | undefined, text: string) => boolean,
+    isOther?: (code: number | undefined, text: string, isOwn: boolean) => boolean,
   ): Promise<boolean> {
     const isJson = mediaType(response) === "application/json";
     const body = await readBeginning(response, isJson ? MAX_ERROR_MESSAGE : undefined);
     const parsed = isJson ? readMessage(body, this.#limits) : undefined;
     const error = parsed?.kind === "error" ? parsed.error : undefined;
-    if (isOther?.(error?.code, error?.message ?? body) === true) return true;
+    const isOwn = parsed?.kind === "error" && ownId(parsed.id) === asked.id;
+    if (isOther?.(error?.code, error?.message ?? body, isOwn) === true) return true;
     if (parsed?.kind !== "error") {
       const wrong = wrongResponse(`send ${asked.method}`, response, "a success status", body);
       this.#lose(asked, wrong, REFUSALS.has(response.status));

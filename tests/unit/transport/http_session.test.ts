@@ -155,6 +155,49 @@ describe("session that the server has forgotten", () => {
     await transport.close();
   });
 
+  const answers: [status: number, code: number, text: string][] = [
+    [404, -32000, "Issue 42 not found"],
+    [404, -32001, "Request timed out"],
+    [404, -32601, "Method not found"],
+    [400, -32000, "Booking session 7 is full"],
+    [400, -32001, "Bad request"],
+  ];
+  test.each(answers)("is not what an error with status %i, code %i and the id of its request means: %s", async (
+    status,
+    code,
+    text,
+  ) => {
+    const { server, transport, told, renewals } = await open();
+    const refusal = { jsonrpc: "2.0", id: 3, error: { code, message: text } };
+    server.instead = (request) => request.body.includes("tools/call") ? json(refusal, { status }) : undefined;
+    transport.send(message("tools/call", 3));
+    await settle();
+    expect(server.heard.map(([method]) => method)).toEqual(["tools/call"]);
+    expect(told).toMatchObject([{ on: "message", message: { kind: "error", error: { code } }, of: 3 }]);
+    expect(renewals()).toBe(0);
+    await transport.close();
+  });
+
+  const forgotten: [status: number, id: unknown, code: number][] = [
+    [404, null, -32001],
+    [404, "server-error", -32600],
+    [404, 3, -32001],
+    [400, null, -32000],
+  ];
+  test.each(forgotten)(
+    "is what an error with status %i and id %s means that speaks of the session",
+    async (status, id, code) => {
+      const { server, transport, renewals } = await open();
+      server.current++;
+      const refusal = { jsonrpc: "2.0", id, error: { code, message: "Session not found" } };
+      server.refuse = () => json(refusal, { status });
+      transport.send(message("tools/call", 3));
+      await settle();
+      expect(renewals()).toBe(1);
+      await transport.close();
+    },
+  );
+
   test("is not opened again and again: a request that is refused a second time is an error (FR-20)", async () => {
     const { server, transport, told, renewals } = await open();
     server.instead = (request) => request.body.includes("tools/call") ? new Response(null, { status: 404 }) : undefined;
@@ -269,7 +312,7 @@ describe("session that the server has forgotten", () => {
     [
       "400 with an error that says so",
       () =>
-        json({ jsonrpc: "2.0", id: 3, error: { code: -32000, message: "Bad Request: No valid session ID provided" } }, {
+        json({ jsonrpc: "2.0", id: null, error: { code: -32000, message: "Bad Request: No valid session ID provided" } }, {
           status: 400,
         }),
       true,
