@@ -10,7 +10,7 @@ export interface SchemaConcern {
     /** Parts of a schema are not checked: patterns that may not be run, keywords that mean nothing. */
     | "schema_partly_checked";
   readonly count: number;
-  /** Which ones, or why; text of the server. */
+  /** Which ones, or why; text of the server, which is to be scrubbed yet. */
   readonly detail: string;
 }
 
@@ -23,8 +23,6 @@ export interface SchemaReading {
   readonly effort: number;
 }
 
-const MAX_DETAIL = 300;
-
 /** Looks whether the schemas of a definition can be used. What is made of them on the way is not kept. */
 export function readSchemas({ name, inputSchema, outputSchema }: Tool): SchemaReading {
   const input = compileSchema(inputSchema);
@@ -34,12 +32,10 @@ export function readSchemas({ name, inputSchema, outputSchema }: Tool): SchemaRe
   const places = input.flags.map(({ where }) => `inputSchema${where}`);
   if (output?.usable) places.push(...output.flags.map(({ where }) => `outputSchema${where}`));
   if (places.length > 0) {
-    const detail = places.join(", ").slice(0, MAX_DETAIL);
-    concerns.push({ tool: name, rule: "schema_partly_checked", count: places.length, detail });
+    concerns.push({ tool: name, rule: "schema_partly_checked", count: places.length, detail: places.join(", ") });
   }
   if (output?.usable === false) {
-    const detail = `outputSchema ${output.why}`.slice(0, MAX_DETAIL);
-    concerns.push({ tool: name, rule: "output_schema_unusable", count: 1, detail });
+    concerns.push({ tool: name, rule: "output_schema_unusable", count: 1, detail: `outputSchema ${output.why}` });
   }
   return { concerns, effort: input.effort + (output?.effort ?? 0) };
 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../protocol/model.ts";
 import {
   allOf,
   anyOf,
@@ -17,25 +18,20 @@ import {
   dependencies,
   dependentRequired,
   enumeration,
-  exclusiveMaximum,
-  exclusiveMinimum,
-  maximum,
   maxItems,
   maxLength,
   maxProperties,
-  minimum,
   minItems,
   minLength,
   minProperties,
-  multipleOf,
   pattern,
   required,
   type,
   uniqueItems,
 } from "./keywords.ts";
 import { members, propertyNames, unevaluatedProperties } from "./members.ts";
-import type { JsonObject } from "../../protocol/model.ts";
 import type { Check } from "./node.ts";
+import { exclusiveMaximum, exclusiveMinimum, maximum, minimum, multipleOf } from "./number_keywords.ts";
 import { Place } from "./place.ts";
 import { OutOfSteps, Run, type SchemaError } from "./run.ts";
 
@@ -165,16 +161,16 @@ class Validator implements SchemaValidator {
 
   validate(value: unknown): Validation {
     const { root } = this.#document;
+    const errors: SchemaError[] = [];
     try {
       if (root.accepts(value, new Run(this.#maxSteps))) return { valid: true };
       // Once more for the reasons: most values are valid, and never pay for them.
-      const errors: SchemaError[] = [];
       root.accepts(value, new Run(this.#maxSteps, errors));
-      return { valid: false, errors };
     } catch (error) {
       if (!(error instanceof OutOfSteps)) throw error;
       const message = `takes more than ${this.#maxSteps} steps to check`;
-      return { valid: false, errors: [{ instancePath: "", keyword: "", message }] };
+      if (errors.length === 0) errors.push({ instancePath: "", keyword: "", message });
     }
+    return { valid: false, errors };
   }
 }

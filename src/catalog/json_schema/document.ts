@@ -111,7 +111,9 @@ export class SchemaDocument {
 
   flag(kind: SchemaFlag["kind"], where: string): void {
     const isKnown = this.flags.some((flag) => flag.where === where);
-    if (!isKnown && this.flags.length < MAX_FLAGS) this.flags.push({ kind, where: where.slice(0, MAX_WHERE) });
+    if (isKnown || this.flags.length >= MAX_FLAGS) return;
+    // Whole or not at all: half a name might be half a secret, which nobody would know for one.
+    this.flags.push({ kind, where: where.length > MAX_WHERE ? "/..." : where });
   }
 
   #simple(schema: unknown, resource: Resource, at: string): SchemaNode {
@@ -161,9 +163,11 @@ export class SchemaDocument {
   }
 
   #locate(reference: string, from: Resource): readonly [Resource, string] {
-    const parts = reference.startsWith("#") ? [from.uri, reference.slice(1)] : resolveUri(reference, from.uri);
-    const resource = parts === undefined ? undefined : parts[0] === from.uri ? from : this.#resources.get(parts[0]!);
-    const fragment = parts === undefined ? undefined : decoded(parts[1]!);
+    const [uri, encoded] = reference.startsWith("#")
+      ? [from.uri, reference.slice(1)]
+      : resolveUri(reference, from.uri) ?? [undefined, ""];
+    const resource = uri === undefined ? undefined : uri === from.uri ? from : this.#resources.get(uri);
+    const fragment = decoded(encoded);
     if (resource === undefined || fragment === undefined) {
       throw new Unusable(`refers to ${shown(reference)}, which is not in it`);
     }
@@ -254,5 +258,6 @@ function compiled(text: string): RegExp | undefined {
 }
 
 function shown(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value.slice(0, MAX_SHOWN)) : `a ${typeof value}`;
+  if (typeof value !== "string") return `a ${typeof value}`;
+  return value.length > MAX_SHOWN ? '"..."' : JSON.stringify(value);
 }

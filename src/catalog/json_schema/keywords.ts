@@ -1,6 +1,7 @@
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { isObject } from "./document.ts";
 import type { Check } from "./node.ts";
+import { isNumber } from "./number_keywords.ts";
 import { isList, isText, isTextList, type Place } from "./place.ts";
 import { OutOfSteps, type Run } from "./run.ts";
 
@@ -46,41 +47,6 @@ export function constant(place: Place): Check | undefined {
 export function enumeration(place: Place): Check | undefined {
   const wanted = place.read("enum", isList);
   return wanted === undefined ? undefined : oneOfValues("enum", wanted);
-}
-
-export function minimum(place: Place): Check | undefined {
-  const least = place.number("minimum");
-  return least === undefined
-    ? undefined
-    : forNumbers("minimum", (value) => value >= least, `is too small, wanted at least ${least}`);
-}
-
-export function maximum(place: Place): Check | undefined {
-  const most = place.number("maximum");
-  return most === undefined
-    ? undefined
-    : forNumbers("maximum", (value) => value <= most, `is too large, wanted at most ${most}`);
-}
-
-export function exclusiveMinimum(place: Place): Check | undefined {
-  const bound = place.number("exclusiveMinimum");
-  return bound === undefined
-    ? undefined
-    : forNumbers("exclusiveMinimum", (value) => value > bound, `is too small, wanted more than ${bound}`);
-}
-
-export function exclusiveMaximum(place: Place): Check | undefined {
-  const bound = place.number("exclusiveMaximum");
-  return bound === undefined
-    ? undefined
-    : forNumbers("exclusiveMaximum", (value) => value < bound, `is too large, wanted less than ${bound}`);
-}
-
-export function multipleOf(place: Place): Check | undefined {
-  const divisor = place.read("multipleOf", (value): value is number => typeof value === "number" && value > 0);
-  return divisor === undefined
-    ? undefined
-    : forNumbers("multipleOf", (value) => isMultiple(value, divisor), `is no multiple of ${divisor}`);
 }
 
 export function minLength(place: Place): Check | undefined {
@@ -191,10 +157,6 @@ function hasAll(value: object, names: readonly string[], keyword: string, run: R
   return isValid;
 }
 
-function forNumbers(keyword: string, test: (value: number | bigint) => boolean, fault: string): Check {
-  return (value, run) => !isNumber(value) || test(value) || run.fail(keyword, () => fault);
-}
-
 function oneOfValues(keyword: string, wanted: readonly unknown[]): Check {
   const simple = new Set<unknown>();
   const texts = new Set<string>();
@@ -209,11 +171,6 @@ function oneOfValues(keyword: string, wanted: readonly unknown[]): Check {
       return `is not what was wanted: ${named.join(", ")}${wanted.length > MAX_NAMED ? " or others" : ""}`;
     });
   };
-}
-
-/** Integers that a double cannot hold come as big ones. */
-function isNumber(value: unknown): value is number | bigint {
-  return typeof value === "number" || typeof value === "bigint";
 }
 
 function isStructured(value: unknown): value is object {
@@ -279,23 +236,4 @@ function kindOf(value: unknown): string {
 
 function withArticle(name: string): string {
   return `${ARTICLES[name] ?? "a"} ${name}`.trim();
-}
-
-/** Exact for what the two numbers are as decimal texts, which binary division is not. */
-function isMultiple(value: number | bigint, divisor: number): boolean {
-  if (typeof value === "number" && Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) {
-    return value % divisor === 0;
-  }
-  const [digits, exponent] = decimal(value);
-  const [divisorDigits, divisorExponent] = decimal(divisor);
-  const shift = exponent - divisorExponent;
-  return shift >= 0
-    ? (digits * 10n ** BigInt(shift)) % divisorDigits === 0n
-    : digits % (divisorDigits * 10n ** BigInt(-shift)) === 0n;
-}
-
-function decimal(value: number | bigint): readonly [digits: bigint, exponent: number] {
-  const [mantissa = "0", exponent = "0"] = String(value).split("e");
-  const [whole = "0", fraction = ""] = mantissa.split(".");
-  return [BigInt(whole + fraction), Number(exponent) - fraction.length];
 }

@@ -101,6 +101,13 @@ describe("values that cost too much", () => {
     );
   });
 
+  it("faults that were found before the steps ran out are told", () => {
+    const items = { anyOf: Array.from({ length: 40 }, () => ({ type: "number" })) };
+    const schema = { properties: { a: { type: "string" }, list: { items } } };
+    const value = { a: 1, list: Array.from({ length: 30_000 }, () => "x") };
+    expect(fault(schema, value)).toBe("is a number, wanted a string");
+  });
+
   it("deep recursion ends before the stack does", () => {
     let value: unknown = [];
     for (let at = 0; at < 5000; at++) value = [value];
