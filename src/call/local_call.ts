@@ -3,6 +3,7 @@ import type { EventInput } from "../events/event.ts";
 import { untilAborted, whenAborted } from "../kernel/abort.ts";
 import type { Timer } from "../kernel/clock.ts";
 import { causeCode, HostError, isHostError } from "../kernel/errors.ts";
+import { tell } from "../kernel/listener.ts";
 import type { ContentBlock, JsonObject, Progress } from "../protocol/model.ts";
 import { faultOf, scrubbedExcerpt } from "../servers/fault.ts";
 import type { Call, CallContext } from "./call.ts";
@@ -109,16 +110,13 @@ class Deadline {
     if (this.#isOver || typeof progress !== "number") return;
     this.#arm();
     const { scrubber, onError } = this.#context;
-    try {
-      this.#call.options.onProgress?.({
-        progress,
-        ...(total === undefined ? {} : { total }),
-        ...(message === undefined ? {} : { message: scrubbedExcerpt(message, scrubber) }),
-      });
-    } catch (error) {
-      // The caller's own code; its fault must not end the call.
-      onError(error);
-    }
+    const shown: Progress = {
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message: scrubbedExcerpt(message, scrubber) }),
+    };
+    // The caller's own code; its fault must not end the call.
+    tell(() => this.#call.options.onProgress?.(shown), onError);
   }
 
   clear(): void {

@@ -1,5 +1,6 @@
 import type { EventInput } from "../events/event.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { tell } from "../kernel/listener.ts";
 import type { Progress } from "../protocol/model.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import { scrubbedExcerpt } from "../servers/fault.ts";
@@ -46,12 +47,8 @@ export class ProgressRelay {
         ...(turnId === undefined ? {} : { turnId }),
       });
     }
-    try {
-      listener?.(shown);
-    } catch (error) {
-      // The caller's own code; its fault must not end the call.
-      onError(error);
-    }
+    // The caller's own code; its fault must not end the call.
+    tell(() => listener?.(shown), onError);
   };
 
   end(): void {

@@ -2,6 +2,7 @@ import { untilAborted, whenAborted } from "../kernel/abort.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { HostError, isRemoteError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
+import { tell } from "../kernel/listener.ts";
 import type { Peer } from "../jsonrpc/peer.ts";
 import type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
 import type { Settled } from "../jsonrpc/pending.ts";
@@ -69,7 +70,7 @@ export class PeerClient implements Client {
   /** The same connection, and another session. */
   renewed(introduction: Introduction): void {
     this.#facts = factsOf(this.#negotiated.era, introduction);
-    this.#options.onRenewed?.();
+    this.#tell(() => this.#options.onRenewed?.());
   }
 
   /** A notification of the server; the owner is told of what anybody here may believe. */
@@ -77,7 +78,7 @@ export class PeerClient implements Client {
     const admission = this.#negotiated.era.subscriptions?.admit(method, params);
     if (admission === "foreign") return this.#options.onWarning?.("unknown_subscription", method);
     this.#cache?.hear(method, params);
-    if (admission !== "acknowledged") this.#options.onNotification?.(method, params);
+    if (admission !== "acknowledged") return this.#options.onNotification?.(method, params);
   }
 
   request(method: string, params: JsonObject | undefined, options: RequestOptions = {}): Promise<Reply> {
@@ -199,7 +200,11 @@ export class PeerClient implements Client {
   /** The list that is known is old: the headers are made by the one that holds now, and the owner learns of it. */
   async #relist(options: RequestOptions): Promise<void> {
     await this.listTools(options);
-    this.#options.onNotification?.("notifications/tools/list_changed", undefined);
+    this.#tell(() => this.#options.onNotification?.("notifications/tools/list_changed", undefined));
+  }
+
+  #tell(listener: () => unknown): void {
+    tell(listener, (error) => this.#options.onError?.(error));
   }
 
   /** The server was exchanged for one that speaks otherwise: goes over to it. Gives what came in between; never rejects. */

@@ -2,6 +2,7 @@ import { cancelled, SignalWatch } from "../kernel/abort.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { type HostError, RemoteError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
+import { isThenable } from "../kernel/listener.ts";
 import type { LostRequest, Progress, Transport, TransportEnd, TransportHandlers, WarningKind } from "./link.ts";
 import { type Incoming, isUnread, type MalformedReason, ownId, type RequestId } from "./message.ts";
 import type { AskAnswerer } from "./peer_asks.ts";
@@ -295,11 +296,12 @@ export class Peer implements TransportHandlers {
     if (request.onProgress === undefined) return;
     if (!this.#reports.take()) return this.#listener.warn("flood", "notifications/progress");
     try {
-      request.onProgress({
+      const told: unknown = request.onProgress({
         progress,
         ...(isFiniteNumber(total) ? { total } : {}),
         ...(typeof message === "string" ? { message } : {}),
       });
+      if (isThenable(told)) Promise.resolve(told).catch((cause: unknown) => this.#onProgressFailed(request, cause));
     } catch (cause) {
       this.#onProgressFailed(request, cause);
     }
@@ -307,7 +309,8 @@ export class Peer implements TransportHandlers {
 
   /** The caller's own mistake must reach the caller, and nobody else. */
   #onProgressFailed(request: PendingRequest, cause: unknown): void {
-    if (this.#pending.take(request.id) === undefined) return;
+    // Of what fails after the end of its request, no caller hears any more.
+    if (this.#pending.take(request.id) === undefined) return this.#listener.failed(cause);
     if (request.signal !== undefined) this.#signals.remove(request.signal, request.id);
     this.#giveUp(request, "the caller gave up");
     const error = progressFailed(request.method, cause);

@@ -1,10 +1,11 @@
 import type { Clock } from "../kernel/clock.ts";
+import { tell } from "../kernel/listener.ts";
 import type { TransportEnd, WarningKind } from "./link.ts";
 import type { Askee } from "./peer_asks.ts";
 import { MissedChanges } from "./peer_changes.ts";
 import { RateWindow } from "./rate.ts";
 
-/** What a peer tells its owner. What a handler throws ends nothing: it is reported to `onError`. */
+/** What a peer tells its owner. What a handler throws, or rejects with, ends nothing: it is reported to `onError`. */
 export interface PeerHandlers {
   onNotification(method: string, params: unknown): void;
   onWarning(kind: WarningKind, excerpt: string | undefined): void;
@@ -39,11 +40,7 @@ export class PeerListener {
   }
 
   warn(kind: WarningKind, excerpt: string | undefined): void {
-    try {
-      this.#handlers.onWarning(kind, excerpt);
-    } catch (error) {
-      this.failed(error);
-    }
+    this.#tell(() => this.#handlers.onWarning(kind, excerpt));
   }
 
   /** The connection has ended; `then` runs once the owner has dealt with it. */
@@ -61,23 +58,19 @@ export class PeerListener {
   }
 
   #notify(method: string, params: unknown): void {
-    try {
-      this.#handlers.onNotification(method, params);
-    } catch (error) {
-      this.failed(error);
-    }
+    this.#tell(() => this.#handlers.onNotification(method, params));
+  }
+
+  #tell(listener: () => unknown): void {
+    tell(listener, (error) => this.failed(error));
   }
 
   askee(method: string): Askee | undefined {
     return this.#handlers.askee?.(method);
   }
 
-  /** A handler of the owner has thrown. That is no fault of the connection. */
+  /** A handler of the owner has failed. That is no fault of the connection. */
   failed(error: unknown): void {
-    try {
-      this.#handlers.onError?.(error);
-    } catch {
-      // There is nobody left to tell.
-    }
+    tell(() => this.#handlers.onError?.(error), () => {/* there is nobody left to tell */});
   }
 }

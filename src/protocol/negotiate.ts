@@ -14,22 +14,10 @@ import { createModernEra } from "./modern.ts";
 import { Opening } from "./opening.ts";
 import type { Introduction } from "./results.ts";
 import { isAbsent, noCommonVersion, startError, type Step } from "./start_error.ts";
-import { type EraName, eraOf, LEGACY_VERSIONS, MODERN_VERSIONS } from "./versions.ts";
+import { checkedVerdicts, type VerdictCache } from "./verdicts.ts";
+import { eraOf, LEGACY_VERSIONS, MODERN_VERSIONS } from "./versions.ts";
 
-/** What an earlier contact found out about a server, and when. */
-export interface Verdict {
-  readonly era: EraName;
-  readonly protocolVersion: string;
-  /** Epoch milliseconds. */
-  readonly at: number;
-}
-
-/** Remembers verdicts by {@link Dialer.key}. */
-export interface VerdictCache {
-  get(key: string): Verdict | undefined;
-  set(key: string, verdict: Verdict): void;
-  delete(key: string): void;
-}
+export type { Verdict, VerdictCache } from "./verdicts.ts";
 
 /** A remembered handshake is not trusted for ever: unlike a stale "modern", a stale "legacy" would never be noticed. */
 const LEGACY_VERDICT_MS = 24 * 60 * 60 * 1000;
@@ -88,7 +76,10 @@ class Attempt {
   #again: Promise<Negotiated> | undefined;
 
   constructor(options: NegotiateOptions) {
-    this.#options = options;
+    const { verdicts, handlers } = options;
+    this.#options = verdicts === undefined
+      ? options
+      : { ...options, verdicts: checkedVerdicts(verdicts, (error) => handlers.onError?.(error)) };
     this.#opening = new Opening(options);
   }
 

@@ -6,6 +6,7 @@ import type { EventInput } from "../events/event.ts";
 import { cancelled } from "../kernel/abort.ts";
 import { atMost, type Clock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
+import { tell } from "../kernel/listener.ts";
 import type { ClientCapabilities, Tool } from "../protocol/model.ts";
 import type { VerdictCache } from "../protocol/negotiate.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
@@ -217,11 +218,7 @@ function asking(server: string, { capabilities, roots }: ServerAsks): Pick<Conne
 }
 
 function reported(listen: () => void, { onError }: StartContext): void {
-  try {
-    listen();
-  } catch (error) {
-    onError(error);
-  }
+  tell(listen, onError);
 }
 
 function lostDuringStart(end: TransportEnd): HostError {

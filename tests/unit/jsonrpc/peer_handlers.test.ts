@@ -95,6 +95,21 @@ describe("a handler that throws", () => {
     expect(errors).toEqual([new Error("handler")]);
   });
 
+  test("what rejects later is reported once, also when onError rejects", async () => {
+    const clock = new FakeClock();
+    const told: unknown[] = [];
+    const later = (): never => Promise.reject(new Error("later")) as never;
+    const onError = (error: unknown): never => {
+      told.push(error);
+      return Promise.reject(new Error("again")) as never;
+    };
+    const stage = createStage(clock, { onNotification: later, onWarning: later, onError });
+    stage.hear(notice(TOOLS));
+    stage.peer.onWarning("noise", "x");
+    await clock.advance(0);
+    expect(told).toEqual([new Error("later"), new Error("later")]);
+  });
+
   test("without onError is dropped", () => {
     const stage = createStage(new FakeClock(), { onNotification: throwing });
     expect(() => stage.hear(notice(TOOLS))).not.toThrow();
