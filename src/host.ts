@@ -68,7 +68,7 @@ const PLACE_NAME = /_(?:SOCK|FILE|PATH|DIR|HOME)$/i;
 export async function createHost(options: HostOptions): Promise<Host> {
   const { runtime, clock = systemClock, ids = randomIds } = options;
   checkBytes("maxOutputBytes", options.maxOutputBytes, 1024);
-  checkBytes("maxFrameBytes", options.maxFrameBytes, 1 << 20);
+  checkBytes("maxFrameBytes", options.maxFrameBytes, 4 << 20);
   const maxFrameBytes = options.maxFrameBytes ?? runtime.maxFrameBytes ?? MAX_FRAME_BYTES;
   const localTools = createLocalTools(options.localTools ?? []);
   const policy = compilePolicy(options.permission);

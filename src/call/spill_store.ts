@@ -62,7 +62,12 @@ class SpillStoreWriter implements SpillWriter {
   }
 
   async close(signal?: AbortSignal): Promise<SpilledText> {
-    this.#add(this.#scrub.push(this.#decoder.decode()) + this.#scrub.end());
+    try {
+      this.#add(this.#scrub.push(this.#decoder.decode()) + this.#scrub.end());
+    } catch (error) {
+      await this.abort();
+      throw error;
+    }
     this.#flush();
     // A store that stays silent must not lose the answer of a call that was made.
     const stored = await untilAborted(this.#commit(), "Keeping an artifact", signal).catch((error: unknown) => {

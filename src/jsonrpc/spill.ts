@@ -56,7 +56,7 @@ const NEVER_SPILLED: ReadonlySet<string> = new Set([
  * - a string of over 64 KiB in the text that is a member's value or an array's item has only its first 64 KiB in the
  *   value; all of it goes to the sink, and `spills` says where it stood. One that is shorter once its escapes are resolved
  *   stays whole. In both a lone surrogate is U+FFFD;
- * - strings in a batch, and the few that name a message or are sent back, are never cut;
+ * - strings in a batch, the few that name a message or are sent back, and those behind the first 32, are never cut;
  * - integers beyond the safe ones are bigint;
  * - members named `__proto__` are left out, and of a name that comes twice the last counts; what an earlier one spilled is
  *   aborted;
@@ -131,8 +131,8 @@ export class SpillParser {
   #leave(): void {
     const scan = this.#scan;
     const place = scan.placeOfString(this.#rest);
-    if (place === undefined) return scan.keepString();
-    if (NEVER_SPILLED.has(place)) return void this.#refuse("too_large");
+    if (place !== undefined && NEVER_SPILLED.has(place)) return void this.#refuse("too_large");
+    if (place === undefined || this.#longs.length === MAX_LONG) return scan.keepString();
     scan.leaveString();
     const beginning = chunkOf(this.#rest.cut(scan.stringFrom));
     this.#rest.append(new TextEncoder().encode(`${this.#nonce}${this.#longs.length}"`));
@@ -237,6 +237,8 @@ export class SpillParser {
   }
 }
 
+/** Most strings of one message that leave it; each may be an open file. */
+const MAX_LONG = 32;
 /** What the mark of an integer begins with, behind the nonce. */
 const INTEGER = "#";
 /** An envelope is not longer. */

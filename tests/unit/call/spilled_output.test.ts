@@ -122,7 +122,7 @@ describe("output of a result whose long strings were put aside", () => {
         const shown = [output.output, output.preview, JSON.stringify(output.content)];
         expect(shown.map((each) => /hunt|er2-|nter2/.test(each))).toEqual([false, false, false]);
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 

@@ -58,7 +58,7 @@ function parseBytes(bytes: Uint8Array, lengths: readonly number[] = [], limits: 
   const sink = new KeptSink();
   const parser = new SpillParser({ sink, limits: { ...DEFAULT_PARSE_LIMITS, ...limits } });
   for (const chunk of cut(bytes, lengths)) {
-    expect(parser.push(chunk)).toBe(undefined);
+    if (parser.push(chunk) !== undefined) throw new Error("a sink that never waits asks for no pause");
     chunk.fill(0);
   }
   return { parse: parser.end() as SpillParse, sink };
@@ -155,16 +155,16 @@ describe("value", () => {
         expect(shown(found.result.content[1])).toBe(shown(found.result.content[0].text));
         expect({ ...found, result: 0 }).toEqual({ ...expected, result: 0 });
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 
   test("long strings that are cut at every byte come out whole", () => {
-    const long = `\\ud834\\udd1e\\ud834x\\n€𝄞${"y".repeat(40)}`.repeat(1500);
+    const long = `\\ud834\\udd1e\\ud834x\\n€𝄞${"y".repeat(40)}`.repeat(1300);
     const text = `{"a":"${long}"}`;
     const whole = restored(parseText(text));
     expect(whole).toEqual({ a: wellFormed(JSON.parse(text).a) });
-    for (const each of [1, 2, 3, 5, 7, 11, 13, 4097]) expect(restored(parseText(text, [each]))).toEqual(whole);
+    for (const each of [1, 2, 3, 7, 13, 4097]) expect(restored(parseText(text, [each]))).toEqual(whole);
   });
 
   test("bytes that are no UTF-8 are read as a text decoder reads them", () => {
@@ -251,6 +251,13 @@ describe("what spills", () => {
     const parsed = parseText(text.replace("LONG", long));
     expect(reason(parsed)).toBe("too_large");
     expect(parsed.sink.opened).toEqual([]);
+  });
+
+  test("only the first 32 of many leave, the others stay whole", () => {
+    const list = Array.from({ length: 40 }, (_, at) => `${at} ${long}`);
+    const parsed = parseText(JSON.stringify({ list }));
+    expect(parsed.sink.opened.length).toBe(32);
+    expect(restored(parsed)).toEqual({ list });
   });
 
   test("text that looks like a mark is a text like any other", () => {
