@@ -7,7 +7,7 @@ import { shorten } from "./table.ts";
 const SHOWN: Readonly<Record<string, readonly string[]>> = Object.freeze({
   "host.closed": ["reason"],
   "session.closed": ["reason"],
-  "permission.requested": ["tool", "riskAtDecision", "risk", "by", "sourcedFrom"],
+  "permission.requested": ["tool", "server", "uri", "prompt", "riskAtDecision", "risk", "by", "sourcedFrom"],
   "permission.resolved": ["decision", "actor", "sourcedFrom", "rule", "reason"],
   "tool.ambiguous_call": ["name"],
   "tool.not_found": ["name"],
@@ -23,12 +23,31 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = Object.freeze({
   "mcp.call.progress": ["server", "progress", "total", "message"],
   "mcp.call.completed": ["server", "durationMs", "bytes", "resends"],
   "mcp.call.failed": ["server", "code", "message", "outcome"],
+  "mcp.resource.requested": ["server", "uri", "action"],
+  "mcp.resource.fetched": ["server", "uri", "sizeBytes", "durationMs"],
+  "mcp.resource.failed": ["server", "uri", "reason"],
+  "mcp.prompt.invoked": ["server", "prompt", "actor", "arguments"],
+  "mcp.prompt.expanded": ["server", "prompt", "messageCount", "durationMs"],
+  "mcp.prompt.failed": ["server", "prompt", "reason"],
+  "user.message": ["role", "content"],
   "mcp.log": ["server", "level", "logger", "data"],
   "artifact.stored": ["from", "bytes", "mediaType"],
 });
 
 /** Members whose values say by themselves what they are. */
-const BARE = new Set(["tool", "server", "name", "riskAtDecision", "risk", "decision", "kind", "state", "level"]);
+const BARE = new Set([
+  "tool",
+  "uri",
+  "prompt",
+  "server",
+  "name",
+  "riskAtDecision",
+  "risk",
+  "decision",
+  "kind",
+  "state",
+  "level",
+]);
 
 /** Longest value of one member. */
 const VALUE_LENGTH = 80;

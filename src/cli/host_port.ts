@@ -35,6 +35,43 @@ export interface CallOutcome {
   readonly error?: { readonly code: string; readonly message: string; readonly reason?: string };
 }
 
+/** One resource as the commands show it. */
+export interface ResourceRow {
+  readonly server: string;
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+}
+
+/** One family of resources as the commands show it. */
+export interface TemplateRow {
+  readonly server: string;
+  readonly uriTemplate: string;
+  readonly name: string;
+  readonly title?: string;
+}
+
+/** One prompt as the commands show it. */
+export interface PromptRow {
+  readonly qualified: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly arguments?: readonly { readonly name: string; readonly required?: boolean }[];
+}
+
+/** What a read ended as. */
+export interface ReadOutcome {
+  readonly status: "completed" | "failed" | "denied" | "cancelled";
+  readonly durationMs: number;
+  readonly error?: { readonly code: string; readonly message: string; readonly reason: string };
+}
+
+/** How a command reads. */
+export interface ReadOptions {
+  readonly signal: AbortSignal;
+  readonly onAsk: "wait" | "deny";
+}
+
 /** What the commands use of a session. */
 export interface CliSession {
   /** Full names of all tools, in the order of `toolDefinitions`. */
@@ -46,6 +83,29 @@ export interface CliSession {
     options: { readonly signal: AbortSignal; readonly onAsk: "wait" | "deny" },
   ): Promise<CallOutcome>;
   events(options: { readonly after: number; readonly signal: AbortSignal }): AsyncIterable<HostEvent>;
+  readonly resources: {
+    list(options: { readonly signal: AbortSignal }): Promise<readonly ResourceRow[]>;
+    templates(options: { readonly signal: AbortSignal }): Promise<readonly TemplateRow[]>;
+    include(
+      uri: string,
+      options: ReadOptions & { readonly server?: string },
+    ): Promise<ReadOutcome & { readonly output: string }>;
+  };
+  readonly prompts: {
+    list(options: { readonly signal: AbortSignal }): Promise<readonly PromptRow[]>;
+    invoke(
+      name: string,
+      args: Readonly<Record<string, string>>,
+      options: ReadOptions & { readonly typed: string },
+    ): Promise<
+      ReadOutcome & {
+        readonly messages: readonly {
+          readonly role: string;
+          readonly content: { readonly type: string; readonly [key: string]: unknown };
+        }[];
+      }
+    >;
+  };
 }
 
 /** What the commands use of a host. The real one fits; tests hand in a small one. */

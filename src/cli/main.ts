@@ -6,6 +6,7 @@ import { EXIT, EXIT_HELP } from "./exit_codes.ts";
 import { besideFile } from "./files.ts";
 import type { OpenHost } from "./host_port.ts";
 import { log } from "./log.ts";
+import { prompt, read, resources } from "./offers.ts";
 import { type CommandContext, Exit } from "./open_host.ts";
 import { columnsOf, Printer } from "./printer.ts";
 import { serve } from "./serve.ts";
@@ -42,6 +43,7 @@ const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
   ERR_INVALID_ARGUMENTS: EXIT.usage,
   ERR_TOOL_NOT_FOUND: EXIT.usage,
   ERR_TOOL_AMBIGUOUS: EXIT.usage,
+  ERR_SERVER_NOT_FOUND: EXIT.usage,
   ERR_DENIED: EXIT.denied,
   ERR_START_FAILED: EXIT.notStarted,
   ERR_START_TIMEOUT: EXIT.notStarted,
@@ -100,6 +102,23 @@ function buildProgram(context: CommandContext, end: (exitCode: number) => void):
     .option("--json", "the whole outcome as JSON", false)
     .action(async (tool: string, json: string | undefined, options: HostFlags & JsonFlag) => {
       end(await call(context, tool, json, options));
+    });
+  servers("resources", "List what servers have to read.", ownLog)
+    .option("--json", "as JSON", false)
+    .action(async (options: HostFlags & JsonFlag) => end(await resources(context, options)));
+  servers("read", "Read one resource; what you point at is allowed unless a rule says otherwise.", ownLog)
+    .argument("<uri>", "its address, as resources lists it")
+    .option("--server <name>", "the server that has it (default: the one that lists it)")
+    .option("--json", "the whole outcome as JSON", false)
+    .action(async (uri: string, options: HostFlags & JsonFlag & { server?: string }) => {
+      end(await read(context, uri, options));
+    });
+  servers("prompt", "Fill in a prompt of a server and show its messages; without a name, list them.", ownLog)
+    .argument("[name]", "such as mcp.docs.review, or bare where one server alone has it")
+    .argument("[arguments...]", "words such as repo=portcullis")
+    .option("--json", "the whole outcome as JSON", false)
+    .action(async (name: string | undefined, pairs: string[], options: HostFlags & JsonFlag) => {
+      end(await prompt(context, name, pairs, options));
     });
   servers("status", "Start the servers and show what became of each.", ownLog)
     .option("--json", "as JSON", false)

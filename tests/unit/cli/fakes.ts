@@ -62,6 +62,8 @@ export interface FakeHostOptions {
   readonly answer?: (tool: string, args: unknown, asked: () => Promise<unknown>) => Promise<Partial<CallOutcome>>;
   readonly events?: readonly HostEvent[];
   readonly ready?: CliHost["ready"];
+  readonly resources?: Partial<CliSession["resources"]>;
+  readonly prompts?: Partial<CliSession["prompts"]>;
 }
 
 /** A host without servers, and what it was opened with and asked for. */
@@ -95,6 +97,17 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
         return { status: "completed", output: "", isError: false, durationMs: 1, ...outcome };
       },
       events: () => noEvents(),
+      resources: {
+        list: () => Promise.resolve([]),
+        templates: () => Promise.resolve([]),
+        include: () => Promise.reject(new Error("no resource")),
+        ...options.resources,
+      },
+      prompts: {
+        list: () => Promise.resolve([]),
+        invoke: () => Promise.reject(new Error("no prompt")),
+        ...options.prompts,
+      },
     };
     const host: CliHost = {
       ready: options.ready ?? (() => Promise.resolve()),
