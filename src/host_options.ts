@@ -8,6 +8,7 @@ import type { KnownSecret } from "./kernel/secrets.ts";
 import type { PermissionConfig } from "./permission/policy.ts";
 import type { Approve, Gate } from "./permission/request.ts";
 import type { VerdictCache } from "./protocol/negotiate.ts";
+import type { TraceContext } from "./protocol/request_meta.ts";
 import type { Scrubber } from "./scrub/scrubber.ts";
 import type { ServerConfigInput } from "./servers/config_input.ts";
 import type { AuthPart, SandboxPart } from "./servers/dial.ts";
@@ -68,6 +69,11 @@ export interface HostOptions {
   readonly verdicts?: VerdictCache;
   /** Starts at a time. Default 16. */
   readonly maxParallelStarts?: number;
+  /**
+   * Where a call stands in a distributed trace (W3C Trace Context), asked for each request that a call sends; it goes out
+   * in the request's metadata. A context that is in no format of the W3C is left out and told to `onError`. Default: none.
+   */
+  readonly trace?: () => TraceContext | undefined;
   readonly clock?: Clock;
   readonly ids?: Ids;
   /** Told of faults that have no caller, such as a log that takes no more while a server crashes. Default: dropped. */

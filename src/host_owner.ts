@@ -1,4 +1,5 @@
 import type { LocalTool } from "./catalog/local_tool.ts";
+import { locked } from "./events/batch.ts";
 import type { HostEvent } from "./events/event.ts";
 import type { EventLog, EventSink } from "./events/log.ts";
 import type { EventStore } from "./events/store.ts";
@@ -11,6 +12,7 @@ import type { Desk, DeskAsk, DeskDecision } from "./permission/desk.ts";
 import type { Approval, Gate } from "./permission/request.ts";
 import type { Scrubber } from "./scrub/scrubber.ts";
 import type { ServerConfigInput } from "./servers/config_input.ts";
+import { checkedTrace } from "./host_trace.ts";
 import { type ManagerContext, ServerManager } from "./servers/manager.ts";
 import type { ServerStatus } from "./servers/server.ts";
 import { shownError } from "./servers/shown_error.ts";
@@ -61,6 +63,8 @@ export class Host implements AsyncDisposable {
   readonly #configured: ConfiguredServers;
   readonly #artifacts: NonNullable<HostOptions["artifacts"]>;
   readonly #sessions = new Map<string, Session>();
+  /** Streams of sessions that are open, opening or closing. */
+  readonly #owned = new Set<string>();
   /** Managers that were made to be handed in. */
   readonly #managers: ServerManager[] = [];
   #closing: Promise<void> | undefined;
@@ -127,16 +131,22 @@ export class Host implements AsyncDisposable {
   ): Promise<Session> {
     if (this.#closing !== undefined) throw new HostError("ERR_CLOSED", "Cannot open a session: the host is closed");
     const { log, desk, gate, scrubber, managing, localTools, level, holdsSecret } = this.#parts;
-    const { clock = systemClock, ids = randomIds, approve, asks, maxOutputBytes = MAX_OUTPUT_BYTES } = this.#options;
+    const { clock = systemClock, ids = randomIds, approve, asks, trace, maxOutputBytes = MAX_OUTPUT_BYTES } =
+      this.#options;
     const { onError } = managing;
     const { inherited, isVisible } = options;
     const id = options.id ?? ids.next("s");
     const sources = [...inherited.map(({ source }) => source), "private"];
+    const stream = `session:${id}`;
+    // Taking over is for streams of owners that are gone; this one is here.
+    if (this.#owned.has(stream)) throw locked(stream);
+    this.#owned.add(stream);
     const sink = await log.open(
-      `session:${id}`,
+      stream,
       { type: "session.opened", payload: { sources, level } },
       openOptions(this.#options),
     ).catch((error: unknown) => {
+      this.#owned.delete(stream);
       throw shownError(error, scrubber);
     });
     const session = new Session({
@@ -163,9 +173,13 @@ export class Host implements AsyncDisposable {
           maxOutputBytes,
           onError,
         },
+        ...(trace === undefined ? {} : { trace: checkedTrace(trace, onError) }),
         ...(asks === undefined ? {} : { asks: { handlers: asks, holdsSecret } }),
       },
-      onClosed: () => this.#sessions.delete(id),
+      onClosed: () => {
+        this.#owned.delete(stream);
+        this.#sessions.delete(id);
+      },
     });
     if (this.#closing !== undefined) {
       await session.close();

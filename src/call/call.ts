@@ -1,6 +1,7 @@
 import type { EventInput, HostEvent } from "../events/event.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
+import type { RequestOptions } from "../client/client.ts";
 import type { Caller } from "../permission/request.ts";
 import type { Progress } from "../protocol/model.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
@@ -40,6 +41,8 @@ export interface CallContext {
   readonly clock: Clock;
   readonly scrubber: Scrubber;
   readonly output: OutputOptions;
+  /** The trace of what is sent now. Never throws. */
+  readonly trace?: () => RequestOptions["trace"];
   /** Answers what servers ask for the sake of a call. Absent: nothing is answered. */
   readonly asks?: CallAsks;
   /** Told of faults that have no caller. */

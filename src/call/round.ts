@@ -140,6 +140,7 @@ async function send(
     listener: call.options.onProgress,
     onError,
   });
+  const trace = context.trace?.();
   const options = {
     signal: call.signal,
     timeoutMs,
@@ -147,6 +148,7 @@ async function send(
     onProgress: relay.report,
     takesSpills: true,
     ...(inputs === undefined ? {} : { asks: inputs.answer }),
+    ...(trace === undefined ? {} : { trace }),
   };
   try {
     const reply = input === undefined

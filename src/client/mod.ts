@@ -17,6 +17,8 @@ export type { AskContext, AskHandlers, FormAnswer, FormAsk, Root, UrlAnswer } fr
 export type { UrlAsk, UrlDoubt } from "./url_ask.ts";
 export { requestInRounds, type RoundsOptions } from "./rounds.ts";
 export type { FailedReply, Reply } from "./reply.ts";
+export { keepListening, type ListenEnd, type ListenOptions, type SubscriptionFilter } from "./listen.ts";
+export type { LogLevel, TraceContext } from "../protocol/request_meta.ts";
 export { httpDialer, type HttpDialerOptions } from "../transport/http.ts";
 export { stdioDialer, type StdioDialerOptions } from "../transport/stdio.ts";
 export type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
