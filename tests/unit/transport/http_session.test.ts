@@ -97,9 +97,9 @@ async function open(renew?: (transport: Transport, told: Told[]) => Promise<void
   return { server, transport, told, clock, renewals: () => renewals };
 }
 
-const ofCalls = (told: readonly Told[]): unknown[] =>
+const ofCalls = (told: readonly Told[]): [on: string, id: unknown][] =>
   told.filter((each) => !(each.on === "message" && Number((each.message as { id?: unknown }).id) > 1000))
-    .map((each) =>
+    .map((each): [string, unknown] =>
       each.on === "message"
         ? ["answer", (each.message as { id?: unknown }).id]
         : [each.on, "id" in each ? each.id : undefined]
