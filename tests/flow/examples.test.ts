@@ -38,6 +38,12 @@ describe("examples", () => {
     await expect(fetch(server.url)).rejects.toThrow();
   });
 
+  it("program that reads resources and fills in prompts is the one of README.md, whose test runs it", () => {
+    const program = read("examples/resources.ts").replace("../mod.ts", "portcullis")
+      .replace("../runtimes/node/mod.ts", "portcullis/node");
+    expect(read("README.md")).toContain(`\`\`\`ts\n${program}\`\`\``);
+  });
+
   it("npm start shows the servers, makes the calls and ends with 0", async () => {
     const log = mkdtempSync(join(tmpdir(), "portcullis-start-"));
     try {
