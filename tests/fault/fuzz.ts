@@ -7,11 +7,14 @@
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
+import { answerAsk, answerInputs, type AskHandlers } from "../../src/client/asks.ts";
 import type { Client } from "../../src/client/client.ts";
 import { connectClient } from "../../src/client/connect.ts";
 import type { Reply } from "../../src/client/reply.ts";
+import { requestInRounds } from "../../src/client/rounds.ts";
 import { DEFAULT_PARSE_LIMITS } from "../../src/jsonrpc/bounded_parse.ts";
 import { readMessage } from "../../src/jsonrpc/message.ts";
+import type { JsonObject } from "../../src/kernel/json.ts";
 import { isHostError, isRemoteError, RemoteError } from "../../src/kernel/errors.ts";
 import { classifyProbe } from "../../src/protocol/classify_probe.ts";
 import { createLegacyEra } from "../../src/protocol/legacy.ts";
@@ -25,6 +28,7 @@ import { stdioDialer } from "../../src/transport/stdio.ts";
 import { FakeClock } from "../fixtures/fake_clock.ts";
 import {
   cutAnywhere,
+  hostileAsk,
   hostileEvents,
   hostileLines,
   hostileMessage,
@@ -65,7 +69,7 @@ function target<Case extends unknown[]>(
 
 /** A share of 0.1 of 100,000 cases is 10,000. */
 const TARGETS: readonly Target[] = [
-  target("message", 0.3, fc.tuple(hostileText), (text) => {
+  target("message", 0.25, fc.tuple(hostileText), (text) => {
     const message = readMessage(text, DEFAULT_PARSE_LIMITS);
     let value: unknown;
     try {
@@ -89,6 +93,15 @@ const TARGETS: readonly Target[] = [
     check(readToolPage(object)?.tools.every(({ name }) => typeof name === "string") !== false, "a tool has no name");
   }),
 
+  target("asks", 0.05, fc.tuple(fc.array(hostileAsk, { minLength: 1, maxLength: 3 })), async (asks) => {
+    const context = { signal: new AbortController().signal };
+    for (const { method, params } of asks) {
+      const answer = await answerAsk(ASKS, method, params, context).catch(onlyTyped);
+      check(answer === undefined || asObject(answer) !== undefined, "an answer is no object");
+    }
+    await answerInputs(ASKS, Object.fromEntries(asks.entries()) as unknown as JsonObject, context).catch(onlyTyped);
+  }),
+
   target("probes", 0.05, fc.tuple(probeError), ({ code, data }) => {
     classifyProbe({ ok: false, error: new RemoteError(code, "", data), sent: true, refused: false }, true);
   }),
@@ -107,8 +120,8 @@ const TARGETS: readonly Target[] = [
     const clock = new FakeClock();
     let ends = 0;
     const dialer = stdioDialer({ spawn: hostileChild(chunks), command: "fuzz", clock });
-    const client = await connectClient({ dialer, clock, pin, onEnd: () => void ends++ });
-    const replies = await rushing(clock, everyCall(client));
+    const client = await connectClient({ dialer, clock, pin, asks: ASKS, onEnd: () => void ends++ });
+    const replies = await rushing(clock, everyCall(client, clock));
     check(!replies.some(isTimeout), "a call outlived its server");
     await rushing(clock, client.close());
     check(ends === 1, `the end was told ${ends} times`);
@@ -129,7 +142,7 @@ const TARGETS: readonly Target[] = [
         pin,
       });
       isOpen = true;
-      const replies = await rushing(clock, everyCall(client));
+      const replies = await rushing(clock, everyCall(client, clock));
       // Where streams are resumed, a server may keep a call waiting for ever.
       check(client.facts.era === "legacy" || !replies.some(isTimeout), "a call outlived its response");
       await rushing(clock, client.close());
@@ -183,10 +196,22 @@ function framesOf(chunks: readonly Uint8Array[], limit: number): string {
   return JSON.stringify([lines, events]);
 }
 
+const BROKEN = new Error("handler");
+/** Answers of every kind, and a failure. */
+const ASKS: AskHandlers = {
+  form: ({ message }) => {
+    if (message.length % 3 === 0) throw BROKEN;
+    return message.length % 3 === 1 ? { action: "accept" } : { action: "decline" };
+  },
+  url: () => ({ action: "accept" }),
+  sample: (params) => "tools" in params ? undefined : { role: "assistant", content: [], model: "m" },
+  roots: () => [{ uri: "file:///a" }],
+};
+
 /** Several requests at once; each has an outcome, whatever comes. */
-async function everyCall(client: Client): Promise<Reply[]> {
-  const calls = [client.callTool("a", {}), client.request("tools/list", undefined), client.callTool("b", {})];
-  return await Promise.all(calls);
+async function everyCall(client: Client, clock: FakeClock): Promise<Reply[]> {
+  const inRounds = requestInRounds(client, "tools/call", { name: "c" }, { asks: ASKS, clock });
+  return await Promise.all([client.callTool("a", {}), client.request("tools/list", undefined), inRounds]);
 }
 
 function isTimeout(reply: Reply): boolean {
@@ -202,9 +227,9 @@ async function rushing<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
   return await work;
 }
 
-/** What a start may fail with. */
+/** What may come out of the library; a handler's own error is its own. */
 function onlyTyped(error: unknown): undefined {
-  if (!isHostError(error) && !isRemoteError(error)) throw error;
+  if (!isHostError(error) && !isRemoteError(error) && error !== BROKEN) throw error;
 }
 
 /** Tries all targets and gives the number of cases of each. Throws what fast-check says of the smallest case that failed. */

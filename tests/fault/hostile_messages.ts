@@ -29,6 +29,58 @@ const block = fc.oneof(
   json,
 );
 
+const question = fc.constantFrom(
+  "ping",
+  "roots/list",
+  "sampling/createMessage",
+  "elicitation/create",
+  "x",
+  "__proto__",
+);
+const choices = fc.array(texts, { minLength: 1, maxLength: 3 });
+const plainField = fc.record({
+  type: fc.constantFrom("string", "number", "integer", "boolean"),
+  default: fc.oneof(texts, fc.double(), fc.boolean(), json),
+  enum: choices,
+  minLength: fc.oneof(fc.nat(5), json),
+  minimum: fc.oneof(fc.integer(), json),
+}, { requiredKeys: ["type"] });
+const listField = fc.record({
+  type: fc.constant("array"),
+  items: fc.record({ enum: choices }),
+  default: fc.oneof(choices, json),
+  minItems: fc.nat(3),
+}, { requiredKeys: ["type", "items"] });
+const fieldOfForm = fc.oneof(
+  { weight: 8, arbitrary: plainField },
+  { weight: 4, arbitrary: listField },
+  json,
+);
+const schemaOfForm = fc.record({
+  type: fc.constant("object"),
+  properties: fc.oneof({ weight: 8, arbitrary: fc.dictionary(texts, fieldOfForm, { maxKeys: 3 }) }, json),
+  required: fc.oneof(json, fc.array(texts)),
+}, { requiredKeys: ["type", "properties"] });
+const asked = fc.oneof(
+  json,
+  { weight: 3, arbitrary: fc.record({ message: texts, requestedSchema: schemaOfForm }) },
+  fc.record({ message: texts, mode: fc.constantFrom("form", "url", 5, "x"), url: fc.oneof(texts, fc.webUrl()) }),
+  fc.record({
+    messages: fc.oneof(json, fc.array(fc.record({ role: texts, content: fc.oneof(block, fc.array(block)) }))),
+    maxTokens: fc.oneof(fc.integer(), json),
+    tools: json,
+  }, { requiredKeys: ["messages", "maxTokens"] }),
+);
+
+/** What a server may ask, by method and parameters. */
+export const hostileAsk: fc.Arbitrary<{ readonly method: string; readonly params: unknown }> = fc.record({
+  method: fc.oneof({ weight: 6, arbitrary: question }, texts),
+  params: asked,
+});
+const inputRequests = fc.dictionary(texts, hostileAsk, {
+  maxKeys: 3,
+});
+
 /** Results of every method, and of none. */
 export const hostileResult: fc.Arbitrary<unknown> = fc.oneof(
   json,
@@ -58,7 +110,7 @@ export const hostileResult: fc.Arbitrary<unknown> = fc.oneof(
     resultType: fc.constantFrom("complete", "input_required", "task", "x", 5, null),
     supportedVersions: fc.oneof(fc.array(fc.constantFrom("2026-07-28", "2025-11-25", "x", 5)), json),
     capabilities: json,
-    inputRequests: fc.oneof(json, fc.dictionary(texts, fc.record({ method: texts, params: json }))),
+    inputRequests: fc.oneof(json, inputRequests),
     requestState: fc.oneof(texts, json),
     _meta: json,
   }, { requiredKeys: [] }),
@@ -104,28 +156,6 @@ const notice = fc.oneof(
   }),
   fc.record({ requestId: id, reason: json }, { requiredKeys: [] }),
 );
-const question = fc.constantFrom(
-  "ping",
-  "roots/list",
-  "sampling/createMessage",
-  "elicitation/create",
-  "x",
-  "__proto__",
-);
-const asked = fc.oneof(
-  json,
-  fc.record({
-    message: json,
-    mode: json,
-    requestedSchema: json,
-    url: json,
-    messages: json,
-    maxTokens: json,
-  }, {
-    requiredKeys: [],
-  }),
-);
-
 const jsonrpc = fc.oneof({ weight: 9, arbitrary: fc.constant("2.0") }, json);
 
 /** One message, as a value. */
