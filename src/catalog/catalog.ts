@@ -90,6 +90,10 @@ export async function buildCatalog(
       reject(nameOf(value), `the server has more than ${maxTools} tools`);
       continue;
     }
+    if (effort >= maxSchemaEffort) {
+      reject(nameOf(value), "the schemas of the tools before it take up what a server may have of them");
+      continue;
+    }
     const reading = readDefinition(value, maxDefinitionBytes);
     if (!reading.ok) {
       reject(reading.name, reading.why);
@@ -98,10 +102,6 @@ export async function buildCatalog(
     const { tool } = reading;
     if (entries.has(tool.name)) {
       reject(tool.name, "a tool of the same name comes before it");
-      continue;
-    }
-    if (effort >= maxSchemaEffort) {
-      reject(tool.name, "the schemas of the tools before it take up what a server may have of them");
       continue;
     }
     const schemas = readSchemas(tool);
