@@ -17,6 +17,22 @@ export type { AskContext, AskHandlers, FormAnswer, FormAsk, Root, UrlAnswer } fr
 export type { UrlAsk, UrlDoubt } from "./url_ask.ts";
 export { requestInRounds, type RoundsOptions } from "./rounds.ts";
 export type { FailedReply, Reply } from "./reply.ts";
+export type { FullList, PageLimits, Requester } from "./pages.ts";
+export {
+  isResourceNotFound,
+  type ListOptions,
+  listResources,
+  listResourceTemplates,
+  readResource,
+  subscribeResource,
+  unsubscribeResource,
+  updatedResource,
+} from "./resources.ts";
+export { expandTemplate, type TemplateValues, templateVariables } from "./templates.ts";
+export { getPrompt, listPrompts, promptArguments } from "./prompts.ts";
+export { complete, type CompleterOptions, type CompletionQuery, createCompleter } from "./completion.ts";
+export { askForLogs } from "./logging.ts";
+export type { Completion, FilledPrompt, Malformed } from "../protocol/offers.ts";
 export { keepListening, type ListenEnd, type ListenOptions, type SubscriptionFilter } from "./listen.ts";
 export type { LogLevel, TraceContext } from "../protocol/request_meta.ts";
 export { httpDialer, type HttpDialerOptions } from "../transport/http.ts";
@@ -33,6 +49,12 @@ export type {
   Implementation,
   JsonObject,
   Progress,
+  Prompt,
+  PromptArgument,
+  PromptMessage,
+  Resource,
+  ResourceContents,
+  ResourceTemplate,
   ServerCapabilities,
   Tool,
   ToolAnnotations,

@@ -41,6 +41,20 @@ export async function listResourceTemplates(
  * `resources/read`. The parts may be none, and may have other addresses than the one asked for. Rejects with what the
  * request failed with (see {@link isResourceNotFound}), `ERR_PROTOCOL` for an answer that is none, and
  * `ERR_UNSUPPORTED_HERE` where the server declares no resources or asks for input first.
+ *
+ * @example
+ * ```ts
+ * import { type Client, isResourceNotFound, readResource } from "portcullis/client";
+ *
+ * export async function textOf(client: Client, uri: string): Promise<string | undefined> {
+ *   try {
+ *     return (await readResource(client, uri)).map((part) => part.text ?? "").join("");
+ *   } catch (error) {
+ *     if (isResourceNotFound(error)) return undefined;
+ *     throw error;
+ *   }
+ * }
+ * ```
  */
 export async function readResource(
   client: Requester,
