@@ -57,12 +57,18 @@ export async function agree(first: Settled, handshake: Handshake): Promise<Intro
   return introduction;
 }
 
-/** True when a server says that it may have something to tell that belongs to no request. */
-export function mayPush({ tools, resources, prompts, logging }: ServerCapabilities): boolean {
+/**
+ * True when a server may have something to tell that belongs to no request: it says so of itself, or it has been told that
+ * it may ask, which many do where they tell the rest.
+ */
+export function mayPush({ tools, resources, prompts, logging }: ServerCapabilities, ours: JsonObject): boolean {
   const pushing = [tools, resources, prompts].map((kind) => asObject(kind));
-  return logging !== undefined ||
+  return logging !== undefined || ASKS.some((kind) => ours[kind] !== undefined) ||
     pushing.some((kind) => kind?.["listChanged"] === true || kind?.["subscribe"] === true);
 }
+
+/** What a client declares so that servers may ask for it. */
+const ASKS: readonly string[] = ["elicitation", "sampling", "roots"];
 
 /** The revisions that a server names in the place of an answer. */
 function supportedOf(settled: Settled): string[] | undefined {

@@ -269,7 +269,7 @@ class Attempt {
   }
 
   #listen({ capabilities }: Introduction): void {
-    if (mayPush(capabilities)) this.#opening.listen();
+    if (mayPush(capabilities, this.#options.capabilities)) this.#opening.listen();
   }
 
   /** The server has forgotten the session: opens another one over the same transport. */
