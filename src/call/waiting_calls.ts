@@ -53,9 +53,14 @@ export class WaitingCalls {
 
   /** Takes out all that have been decided about. `open` are the others. */
   async takeAllDecided(): Promise<{ readonly decided: readonly WaitingCall[]; readonly open: readonly WaitingCall[] }> {
+    // Of a call that comes to wait meanwhile the list knows nothing yet.
+    const calls = [...this.#calls.values()];
     const asks = await this.#open();
-    const open = [...this.#calls.values()].filter((call) => asks.has(call.verdict.requestId));
-    const decided = [...this.#calls.values()].filter((call) => !asks.has(call.verdict.requestId));
+    const open = calls.filter((call) => asks.has(call.verdict.requestId));
+    // What another caller has taken out meanwhile is that one's.
+    const decided = calls.filter((call) =>
+      !asks.has(call.verdict.requestId) && this.#calls.get(call.toolCallId) === call
+    );
     for (const { toolCallId } of decided) this.#calls.delete(toolCallId);
     return { decided, open };
   }
