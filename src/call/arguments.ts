@@ -1,10 +1,11 @@
 /** Arguments of a call, checked and copied; or what is wrong with them, as the end of a sentence. */
 export type ReadArguments =
   | { readonly ok: true; readonly args: Readonly<Record<string, unknown>> }
-  | { readonly ok: false; readonly why: string };
+  | { readonly ok: false; readonly why: string; readonly code: "ERR_INVALID_ARGUMENTS" | "ERR_TOO_LARGE" };
 
 const MAX_DEPTH = 64;
-const MAX_VALUES = 100_000;
+/** Members and items at all levels together. */
+const MAX_VALUES = 200_000;
 /** Longest text that is taken for arguments in JSON. */
 const MAX_TEXT = 1 << 20;
 
@@ -13,8 +14,9 @@ const MAX_TEXT = 1 << 20;
  * caller does to its object meanwhile.
  *
  * None and `null` are `{}`. Members that are `undefined` are left out, never turned into `null`. A string is taken for
- * JSON text, as models give it, if an object is in it. Everything else that is no object is refused, and so is what JSON
- * cannot carry.
+ * JSON text, as models give it, if an object is in it. Members called `__proto__` are left out at every level: some of
+ * those who read arguments would see other ones behind them. Everything else that is no object is refused, and so is what
+ * JSON cannot carry.
  */
 export function readArguments(given: unknown): ReadArguments {
   if (given === undefined || given === null) return { ok: true, args: {} };
@@ -25,19 +27,22 @@ export function readArguments(given: unknown): ReadArguments {
       : Array.isArray(given)
       ? "a list"
       : `a ${typeof given}`;
-    return { ok: false, why: `found ${found}, wanted an object` };
+    return { ok: false, code: "ERR_INVALID_ARGUMENTS", why: `found ${found}, wanted an object` };
   }
   const walk: Walk = { values: 0 };
   try {
     return { ok: true, args: copyObject(value, walk, 0) };
   } catch (error) {
-    if (error instanceof Unusable) return { ok: false, why: error.message };
+    if (error instanceof TooMany) return { ok: false, code: "ERR_TOO_LARGE", why: error.message };
+    if (error instanceof Unusable) return { ok: false, code: "ERR_INVALID_ARGUMENTS", why: error.message };
     // A getter or a toJSON of the caller's has thrown.
-    return { ok: false, why: "found a member that cannot be read, wanted JSON values" };
+    const why = "found a member that cannot be read, wanted JSON values";
+    return { ok: false, code: "ERR_INVALID_ARGUMENTS", why };
   }
 }
 
 class Unusable extends Error {}
+class TooMany extends Unusable {}
 
 interface Walk {
   values: number;
@@ -70,22 +75,33 @@ function copyValue(value: unknown, walk: Walk, depth: number): unknown {
   }
   if (value === null) return null;
   if (depth > MAX_DEPTH) throw new Unusable(`found more than ${MAX_DEPTH} levels or a cycle`);
-  if (++walk.values > MAX_VALUES) throw new Unusable(`found more than ${MAX_VALUES} values`);
-  if (Array.isArray(value)) return value.map((item) => copyValue(item, walk, depth + 1) ?? null);
+  if (Array.isArray(value)) {
+    count(walk, value.length);
+    // Over its gaps too, which are null in JSON.
+    return Array.from(value, (item) => copyValue(item, walk, depth + 1) ?? null);
+  }
   const { toJSON } = value as { toJSON?: unknown };
   if (typeof toJSON === "function") return copyValue(toJSON.call(value), walk, depth + 1);
   return copyObject(value, walk, depth);
 }
 
+/** Counts what is about to be looked at, so that a list is refused by its length. */
+function count(walk: Walk, values: number): void {
+  walk.values += values;
+  if (walk.values > MAX_VALUES) throw new TooMany(`found more than ${MAX_VALUES} values`);
+}
+
 function copyObject(value: object, walk: Walk, depth: number): Record<string, unknown> {
+  if (ArrayBuffer.isView(value) || value instanceof Map || value instanceof Set) {
+    throw new Unusable("found a map, a set or binary data, wanted JSON values");
+  }
   const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) {
+  const keys = Object.keys(value);
+  count(walk, keys.length);
+  for (const key of keys) {
+    if (key === "__proto__") continue;
     const member = copyValue((value as Record<string, unknown>)[key], walk, depth + 1);
-    if (member === undefined) continue;
-    // An assignment to this name would set the prototype instead of a member.
-    if (key === "__proto__") {
-      Object.defineProperty(copy, key, { value: member, enumerable: true, writable: true, configurable: true });
-    } else copy[key] = member;
+    if (member !== undefined) copy[key] = member;
   }
   return copy;
 }

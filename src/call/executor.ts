@@ -1,10 +1,10 @@
 import type { RouterView } from "../catalog/router_view.ts";
-import { HostError, isHostError } from "../kernel/errors.ts";
+import { type ErrorCode, HostError, isHostError } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Desk } from "../permission/desk.ts";
 import { previewArgs, resolvedEvent } from "../permission/gate_events.ts";
 import type { Denied, Gate, GateVerdict } from "../permission/request.ts";
-import type { Fault } from "../servers/fault.ts";
+import { type Fault, scrubbedExcerpt } from "../servers/fault.ts";
 import type { Server } from "../servers/server.ts";
 import { type ReadArguments, readArguments } from "./arguments.ts";
 import { Call, type CallContext, type CallOptions } from "./call.ts";
@@ -108,7 +108,7 @@ export class Executor {
   async #begin(name: string, read: ReadArguments, toolCallId: string, options: CallOptions): Promise<Outcome> {
     return await this.#run({ name, toolCallId, args: read.ok ? read.args : {}, options }, async (call) => {
       if (read.ok) return await this.#decide(call, name, 1);
-      return await this.#unusable(call, read.why);
+      return await this.#unusable(call, read.why, read.code);
     });
   }
 
@@ -119,7 +119,7 @@ export class Executor {
   ): Promise<Outcome> {
     // A name is untrusted text until it is resolved.
     const call = new Call(
-      { tool: name.slice(0, 300), toolCallId, args },
+      { tool: scrubbedExcerpt(name, this.#options.scrubber, 300), toolCallId, args },
       options,
       this.#signals.take(options.signal),
       this.#options,
@@ -247,9 +247,9 @@ export class Executor {
     );
   }
 
-  #unusable(call: Call, why: string): Promise<Outcome> {
+  #unusable(call: Call, why: string, code: ErrorCode = "ERR_INVALID_ARGUMENTS"): Promise<Outcome> {
     const message = `Cannot use the arguments of ${call.tool}: ${why}`;
-    return this.#fail(call, "invalid_arguments", { code: "ERR_INVALID_ARGUMENTS", message });
+    return this.#fail(call, "invalid_arguments", { code, message });
   }
 
   /** Ends a call of which nothing was sent. */

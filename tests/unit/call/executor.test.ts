@@ -668,6 +668,8 @@ describe("arguments", () => {
     ["a function inside", { a: () => 1 }],
     ["a big integer", { a: 1n }],
     ["not a number", { a: NaN }],
+    ["a map", { a: new Map([["b", 1]]) }],
+    ["binary data", { a: new Uint8Array(4) }],
   ])("%s is refused before anything is sent", async (_what, args) => {
     const scene = await callScene();
     expect(await scene.executor.call("mcp.echo.echo", args)).toMatchObject({
@@ -690,12 +692,33 @@ describe("arguments", () => {
     }
   });
 
-  it("A-30 prototype keys are members like any other", async () => {
+  it("A-30 prototype keys are left out before anybody sees them, so that all see the same", async () => {
     const scene = await callScene();
-    const { call } = await sent(scene, '{"__proto__":{"polluted":1},"a":1}');
-    expect(JSON.stringify(call.args)).toBe('{"__proto__":{"polluted":1},"a":1}');
-    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-    expect((call.args as { polluted?: unknown }).polluted).toBeUndefined();
+    const { call } = await sent(scene, '{"__proto__":{"a":2},"a":1,"b":[{"__proto__":{"c":1}}]}');
+    expect(JSON.stringify(call.args)).toBe('{"a":1,"b":[{}]}');
+    expect(JSON.stringify(scene.sink.events.find(({ type }) => type === "mcp.call.started")?.payload["args"]))
+      .toBe('{"name":"echo","arguments":{"a":1,"b":[{}]}}');
+  });
+
+  it.each([
+    ["a list of holes", () => ({ list: new Array(1e8) })],
+    ["a list of numbers", () => ({ list: new Array(1e6).fill(1) })],
+    ["many small lists", () => ({ lists: Array.from({ length: 1000 }, () => new Array(1000).fill(0)) })],
+  ])("%s is refused by its length", async (_what, args) => {
+    const scene = await callScene();
+    const given = args();
+    const startedAt = performance.now();
+    expect(await scene.executor.call("mcp.echo.echo", given)).toMatchObject({
+      status: "failed",
+      error: { code: "ERR_TOO_LARGE", reason: "invalid_arguments" },
+    });
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+  });
+
+  it("the gaps of a list are null", async () => {
+    const scene = await callScene();
+    // deno-lint-ignore no-sparse-arrays
+    expect((await sent(scene, { list: [1, , 2] })).call.args).toEqual({ list: [1, null, 2] });
   });
 
   it("a secret in them is shown nowhere", async () => {
