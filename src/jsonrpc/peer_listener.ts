@@ -1,4 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
+import { wholeText } from "../kernel/foreign_text.ts";
 import { tell } from "../kernel/listener.ts";
 import type { TransportEnd, WarningKind } from "./link.ts";
 import type { Askee } from "./peer_asks.ts";
@@ -36,7 +37,7 @@ export class PeerListener {
   notification(method: string, params: unknown): void {
     if (this.#notifications.take()) return this.#notify(method, params);
     this.#missed.add(method, params);
-    this.warn("flood", method.slice(0, 100));
+    this.warn("flood", wholeText(method));
   }
 
   warn(kind: WarningKind, excerpt: string | undefined): void {

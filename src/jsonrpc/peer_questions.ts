@@ -1,5 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { HostError } from "../kernel/errors.ts";
+import { wholeText } from "../kernel/foreign_text.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import { type ErrorShape, type Incoming, INVALID_REQUEST, METHOD_NOT_FOUND, type RequestId } from "./message.ts";
 import { type Answered, OpenAsks } from "./peer_asks.ts";
@@ -55,10 +56,10 @@ export class Questions {
   ): void {
     const { listener, pending, onFlood } = this.#options;
     if (!this.#all.take()) {
-      listener.warn("flood", method.slice(0, 100));
+      listener.warn("flood", wholeText(method));
       return onFlood(tooManyQuestions(MAX_QUESTIONS, QUESTIONS_MS));
     }
-    if (answerer === undefined) return listener.warn("unexpected_request", method.slice(0, 100));
+    if (answerer === undefined) return listener.warn("unexpected_request", wholeText(method));
     const isHeard = this.#heard.take();
     const result = isHeard ? answerer(method, params) : undefined;
     if (result !== undefined) return this.#reply(id, { result });
@@ -70,7 +71,7 @@ export class Questions {
     // On a stream of its own there is no doubt whose it is; on one for all, only where a single request can be meant.
     const owner = of === undefined ? pending.onlyAskable() : pending.get(of);
     if (owner?.answerAsk === undefined) {
-      listener.warn("misdirected_ask", method.slice(0, 100));
+      listener.warn("misdirected_ask", wholeText(method));
       const message = "Invalid Request: it belongs to no request that takes it";
       return this.#refuse(id, { code: INVALID_REQUEST, message });
     }

@@ -1,4 +1,5 @@
 import { HostError } from "../kernel/errors.ts";
+import { wholeText } from "../kernel/foreign_text.ts";
 import { encodeHeaderValue } from "./headers.ts";
 import type { JsonObject, Tool } from "./model.ts";
 import { asObject } from "./results.ts";
@@ -54,7 +55,7 @@ export class HeaderMirror {
     for (const tool of list) {
       const found = readAnnotations(tool.inputSchema);
       if (typeof found === "string") {
-        malformed.push({ name: tool.name.slice(0, 256), why: found });
+        malformed.push({ name: wholeText(tool.name), why: found });
         continue;
       }
       tools.push(tool);
@@ -157,5 +158,5 @@ function textOf(value: unknown, header: string, path: readonly string[]): string
 }
 
 function shown(value: unknown): string {
-  return (JSON.stringify(value) ?? "none").slice(0, 100);
+  return wholeText(JSON.stringify(value) ?? "none");
 }

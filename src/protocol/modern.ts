@@ -1,4 +1,5 @@
 import { HostError } from "../kernel/errors.ts";
+import { wholeText } from "../kernel/foreign_text.ts";
 import type { JsonObject } from "./model.ts";
 import { encodeNotification, encodeRequest } from "./encode.ts";
 import type { Era, Meaning } from "./era.ts";
@@ -55,7 +56,7 @@ function read(method: string, result: unknown, takesTasks: boolean): Meaning {
   if (type === undefined || type === "complete") return { kind: "done", result: object };
   if (type === "input_required" && INPUT_METHODS.has(method)) return readInputRequired(method, object);
   if (type === "task" && takesTasks && method === "tools/call") return { kind: "task", task: object };
-  const found = typeof type === "string" ? JSON.stringify(type.slice(0, 60)) : `a ${typeof type}`;
+  const found = typeof type === "string" ? JSON.stringify(wholeText(type)) : `a ${typeof type}`;
   return {
     kind: "invalid",
     error: new HostError(

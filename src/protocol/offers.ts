@@ -1,3 +1,4 @@
+import { wholeText } from "../kernel/foreign_text.ts";
 import type {
   ContentBlock,
   JsonObject,
@@ -93,7 +94,7 @@ export function readFilledPrompt(result: JsonObject): FilledPrompt | string {
 }
 
 function roleText(role: unknown): string {
-  return typeof role === "string" ? `role ${JSON.stringify(role.slice(0, 40))}` : "no role";
+  return typeof role === "string" ? `role ${JSON.stringify(wholeText(role))}` : "no role";
 }
 
 /** Reads the answer to `completion/complete`; `undefined` when it is none. Values that are no texts are left out. */
@@ -132,7 +133,7 @@ function readPage<T>(result: JsonObject, list: string, key: string, maxLength: n
     if (why === undefined) items.push(named(entry!, key) as T);
     else {
       const name = entry?.[key];
-      malformed.push({ name: typeof name === "string" ? name.slice(0, MAX_NAME_LENGTH) : undefined, why });
+      malformed.push({ name: typeof name === "string" ? wholeText(name) : undefined, why });
     }
   }
   const { nextCursor } = result;

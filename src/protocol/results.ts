@@ -1,3 +1,4 @@
+import { wholeText } from "../kernel/foreign_text.ts";
 import type { CallToolResult, Implementation, JsonObject, ServerCapabilities, Tool } from "./model.ts";
 
 // Read by hand: the few shapes here are all that a client alone needs, and a schema library is a tenth of its bundle.
@@ -63,7 +64,7 @@ export function readToolPage(result: JsonObject): ToolPage | undefined {
     if (why === undefined) tools.push(withoutNulls(entry as JsonObject) as unknown as Tool);
     else {
       const name = asObject(entry)?.["name"];
-      malformed.push({ name: typeof name === "string" ? name.slice(0, 256) : undefined, why });
+      malformed.push({ name: typeof name === "string" ? wholeText(name) : undefined, why });
     }
   }
   const nextCursor = result["nextCursor"];

@@ -1,4 +1,5 @@
 import { HostError, isHostError, isRemoteError, type RemoteError } from "../kernel/errors.ts";
+import { wholeText } from "../kernel/foreign_text.ts";
 import type { Dialer, TransportEnd } from "../transport/transport.ts";
 
 /** What is known of a start that has failed, beside its error. */
@@ -70,7 +71,7 @@ function said(error: HostError | RemoteError): string {
 
 /** The error for two ends without a revision in common. */
 export function noCommonVersion(found: readonly string[], wanted: readonly string[]): HostError {
-  const shown = found.slice(0, 10).map((version) => version.slice(0, 40));
+  const shown = found.slice(0, 10).map((version) => wholeText(version));
   const speaks = `the server speaks ${shown.join(", ")}; wanted one of ${wanted.join(", ")}`;
   return new HostError("ERR_VERSION", `Cannot agree on a protocol revision: ${speaks}`, {
     facts: { found: shown, wanted },

@@ -183,7 +183,7 @@ export class Life {
       }
       if (isHostError(error, "ERR_AUTH_REQUIRED")) {
         this.#owner.changed(this, "auth_required", shown, crash.stderrTail);
-        await append([authRequiredEvent(name, error.facts)]);
+        await append([authRequiredEvent(name, error.facts, scrubber)]);
         return undefined;
       }
       return await this.#crash(crash, undefined, shown);

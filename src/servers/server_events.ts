@@ -32,18 +32,23 @@ export interface ReadyCounts {
   readonly prompts: number | undefined;
 }
 
-export function readyEvent(server: string, facts: ServerFacts, counts: ReadyCounts, startMs: number): EventInput {
+export function readyEvent(
+  server: string,
+  facts: ServerFacts,
+  counts: ReadyCounts,
+  startMs: number,
+  scrubber: Scrubber,
+): EventInput {
   const info = facts.serverInfo;
+  const short = (text: string): string => scrubbedExcerpt(text, scrubber, MAX_NAME);
   const { tools, resources, prompts } = counts;
   return {
     type: "mcp.server.ready",
     payload: {
       server,
       protocolVersion: facts.protocolVersion,
-      serverInfo: info === undefined
-        ? undefined
-        : { name: headOf(info.name, MAX_NAME), version: headOf(info.version, MAX_NAME) },
-      capabilities: shortCapabilities(facts.capabilities),
+      serverInfo: info === undefined ? undefined : { name: short(info.name), version: short(info.version) },
+      capabilities: shortCapabilities(facts.capabilities, scrubber),
       tools,
       resources,
       prompts,
@@ -88,14 +93,22 @@ export function idleDisconnectedEvent(server: string, idleMs: number): EventInpu
   return { type: "mcp.server.idle_disconnected", payload: { server, idleMs } };
 }
 
-export function authRequiredEvent(server: string, facts: Readonly<Record<string, unknown>>): EventInput {
+export function authRequiredEvent(
+  server: string,
+  facts: Readonly<Record<string, unknown>>,
+  scrubber: Scrubber,
+): EventInput {
   const { authorizationUrl, scopes } = facts;
   return {
     type: "mcp.server.auth_required",
     payload: {
       server,
-      authorizationUrl: typeof authorizationUrl === "string" ? headOf(authorizationUrl, 2048) : undefined,
-      scopes: Array.isArray(scopes) ? scopes.slice(0, MAX_LISTED).map((scope) => headOf(String(scope), MAX_NAME)) : [],
+      authorizationUrl: typeof authorizationUrl === "string"
+        ? scrubbedExcerpt(authorizationUrl, scrubber, 2048)
+        : undefined,
+      scopes: Array.isArray(scopes)
+        ? scopes.slice(0, MAX_LISTED).map((scope) => scrubbedExcerpt(String(scope), scrubber, MAX_NAME))
+        : [],
     },
   };
 }
@@ -145,7 +158,7 @@ export function rejectedEvents(
 ): EventInput[] {
   const events = rejected.slice(0, MAX_LISTED).map(({ tool, why }): EventInput => ({
     type: "mcp.tool.rejected",
-    payload: { server, tool: headOf(tool, MAX_NAME), why: scrubbedExcerpt(why, scrubber, 300) },
+    payload: { server, tool: scrubbedExcerpt(tool, scrubber, MAX_NAME), why: scrubbedExcerpt(why, scrubber, 300) },
   }));
   if (rejected.length > MAX_LISTED) {
     events.push(warningEvent(server, "tools_rejected", rejected.length, undefined, scrubber));
@@ -225,7 +238,8 @@ function listed(key: string, names: readonly string[]): Record<string, unknown> 
   return { [key]: names.slice(0, MAX_LISTED), [`${key}Count`]: names.length };
 }
 
-function shortCapabilities(capabilities: Readonly<Record<string, unknown>>): unknown {
+function shortCapabilities(capabilities: Readonly<Record<string, unknown>>, scrubber: Scrubber): unknown {
   if (canonicalJson(capabilities).length <= MAX_CAPABILITIES) return capabilities;
-  return Object.fromEntries(Object.keys(capabilities).slice(0, MAX_LISTED).map((key) => [headOf(key, 64), {}]));
+  const names = Object.keys(capabilities).slice(0, MAX_LISTED);
+  return Object.fromEntries(names.map((name) => [scrubbedExcerpt(name, scrubber, 64), {}]));
 }

@@ -1,6 +1,6 @@
 import { buildCatalog, type Catalog, type RejectedTool } from "../catalog/catalog.ts";
 import type { ResponseCache } from "../client/cache.ts";
-import type { Root } from "../client/asks.ts";
+import { answering, type Root } from "../client/asks.ts";
 import type { Client, ConnectOptions, ToolList } from "../client/client.ts";
 import type { EventInput } from "../events/event.ts";
 import { cancelled } from "../kernel/abort.ts";
@@ -136,11 +136,17 @@ export async function startServer(request: StartRequest, context: StartContext):
     const startMs = Math.round(clock.monotonic() - startedAt);
     const changed = request.known === undefined ? undefined : catalogChangedEvent(config.name, request.known, catalog);
     await append([
-      readyEvent(config.name, client.facts, {
-        tools: catalog.size,
-        resources: offers.count("resources"),
-        prompts: offers.count("prompts"),
-      }, startMs),
+      readyEvent(
+        config.name,
+        client.facts,
+        {
+          tools: catalog.size,
+          resources: offers.count("resources"),
+          prompts: offers.count("prompts"),
+        },
+        startMs,
+        context.scrubber,
+      ),
       ...(changed === undefined ? [] : [changed]),
       ...events,
     ]);
@@ -213,7 +219,7 @@ function withoutSecretNames(
 function asking(server: string, { capabilities, roots }: ServerAsks): Pick<ConnectOptions, "capabilities" | "asks"> {
   return {
     capabilities,
-    ...(roots === undefined ? {} : { asks: { roots: ({ signal }) => roots({ server, signal }) } }),
+    ...(roots === undefined ? {} : { asks: answering({ roots: ({ signal }) => roots({ server, signal }) }) }),
   };
 }
 

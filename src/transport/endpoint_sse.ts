@@ -1,6 +1,7 @@
 import { cancelled, untilAborted } from "../kernel/abort.ts";
 import { atMost } from "../kernel/clock.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
+import { wholeText } from "../kernel/foreign_text.ts";
 import { dropBody, readBeginning, wrongResponse } from "./http_body.ts";
 import { lost, notAuthorized, wantsCredentials } from "./http_faults.ts";
 import { HttpLink, type LinkOptions } from "./http_link.ts";
@@ -175,6 +176,6 @@ function endpointOf(data: string, base: string): URL {
   }
   throw new HostError(
     "ERR_PROTOCOL",
-    `Cannot use the endpoint that the server names: found ${found.slice(0, 200)}, wanted an address of ${origin}`,
+    `Cannot use the endpoint that the server names: found ${wholeText(found)}, wanted an address of ${origin}`,
   );
 }

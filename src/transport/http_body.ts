@@ -1,4 +1,5 @@
 import { HostError } from "../kernel/errors.ts";
+import { wholeText } from "../kernel/foreign_text.ts";
 import { toText } from "../streams/to_text.ts";
 
 /** Most of a body that is kept for an error message. */
@@ -53,11 +54,15 @@ export function dropBody(response: Response): void {
   response.body?.cancel().catch(() => {/* already gone */});
 }
 
-/** The error for a response that cannot be what was asked for; quotes a little of the body, scrubbed by whoever shows it. */
+/**
+ * The error for a response that cannot be what was asked for. What it quotes of it is whole where it is short, and left
+ * out where it is long: whoever shows it scrubs it first, and cuts it then.
+ */
 export function wrongResponse(action: string, response: Response, wanted: string, body: string): HostError {
-  const type = mediaType(response);
-  const found = `status ${response.status}${type === "" ? "" : ` with ${type.slice(0, 80)}`}`;
+  // As it came: a secret in other letters would pass a scrubber.
+  const type = wholeText(response.headers.get("content-type")?.split(";", 1)[0]?.trim() ?? "");
+  const found = `status ${response.status}${type === "" ? "" : ` with ${type}`}`;
   return new HostError("ERR_PROTOCOL", `Cannot ${action}: found ${found}, wanted ${wanted}`, {
-    facts: { status: response.status, contentType: type.slice(0, 80), excerpt: body.slice(0, 200) },
+    facts: { status: response.status, contentType: type, excerpt: wholeText(body) },
   });
 }

@@ -38,9 +38,13 @@ export function notAuthorized(method: string, response: Response): HostError {
   );
 }
 
+const MAX_CHALLENGE = 4096;
+
 /** What a server says of the credentials that it wants. */
 export function challengeOf(response: Response): string | undefined {
-  return response.headers.get("www-authenticate")?.slice(0, 4096);
+  const challenge = response.headers.get("www-authenticate") ?? undefined;
+  // Cut, it could end in half a secret, which no scrubber knows.
+  return challenge === undefined || challenge.length > MAX_CHALLENGE ? undefined : challenge;
 }
 
 /** True for a status by which a server asks for credentials. */

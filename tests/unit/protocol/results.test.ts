@@ -134,7 +134,7 @@ describe("page of tools", () => {
     "says of %s only a little",
     (_claim, entry) => {
       const { malformed: [found] } = readToolPage({ tools: [entry] })!;
-      expect([found!.name!.length <= 256, found!.why.length <= 300]).toEqual([true, true]);
+      expect([found!.name!.length <= 4096, found!.why.length <= 300]).toEqual([true, true]);
     },
   );
 

@@ -186,6 +186,17 @@ describe("session", () => {
     await host.close();
   });
 
+  it("is not taken over from itself: that is for streams whose owner is gone", async () => {
+    const { host, session } = await open({ takeOver: true });
+    expect(await rejection(host.session({ id: "s_1" }))).toMatchObject({ code: "ERR_LOG_LOCKED" });
+    expect(await session.tool("mcp.echo.echo", {})).toMatchObject({ status: "completed" });
+    const both = await Promise.allSettled([host.session({ id: "two" }), host.session({ id: "two" })]);
+    expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    await session.close();
+    await (await host.session({ id: "s_1" })).close();
+    await host.close();
+  });
+
   it("a crash of its server tells its cause in its own stream, after the crash", async () => {
     const { host, session } = await open({
       dies: {
