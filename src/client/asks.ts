@@ -1,5 +1,5 @@
 import { HostError, isRemoteError, RemoteError } from "../kernel/errors.ts";
-import type { AskAnswerer, Askee } from "../jsonrpc/peer_asks.ts";
+import type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
 import type { ClientCapabilities, JsonObject } from "../protocol/model.ts";
 import { asObject } from "../protocol/results.ts";
 import { faultOfForm, fillForm } from "./form.ts";
@@ -62,22 +62,6 @@ const METHOD_NOT_FOUND = -32601;
 /** What a user's refusal of sampling is answered with (client/sampling, error handling). */
 const REJECTED = -1;
 
-/** Requests for whose sake a server may ask. */
-const ASKING: ReadonlySet<string> = new Set(["tools/call", "resources/read", "prompts/get", "tasks/result"]);
-
-/** What a server has to be told of, so that it may ask by a method; `undefined` for a method that asks nothing. */
-function capabilityFor(method: string): "elicitation" | "sampling" | "roots" | undefined {
-  switch (method as AskMethod) {
-    case "elicitation/create":
-      return "elicitation";
-    case "sampling/createMessage":
-      return "sampling";
-    case "roots/list":
-      return "roots";
-  }
-  return undefined;
-}
-
 /** What to declare for these handlers. */
 export function capabilitiesOf({ form, url, sample, sampleTools, roots }: AskKinds): ClientCapabilities {
   return {
@@ -89,36 +73,30 @@ export function capabilitiesOf({ form, url, sample, sampleTools, roots }: AskKin
   };
 }
 
-/** What is declared: what there are handlers for, and what was declared by hand. */
-export function declared(asks: AskHandlers | undefined, by: ClientCapabilities = {}): ClientCapabilities {
-  if (asks === undefined) return by;
-  const all: Record<string, unknown> = { ...by };
-  for (const [name, found] of Object.entries(capabilitiesOf(asks))) {
-    all[name] = { ...(found as JsonObject), ...asObject(all[name]) };
-  }
-  return all;
+/** Handlers as a connection takes them, made by {@link answering}: a bundle that answers nothing does not pay for it. */
+export interface Asks {
+  readonly handlers: AskHandlers;
+  /** What is declared for them. */
+  readonly capabilities: ClientCapabilities;
+  readonly answer: AskAnswerer;
 }
 
-/** Puts what a server asks on its own to the handlers. */
-export function answererOf(asks: AskHandlers | AskAnswerer): AskAnswerer {
-  return typeof asks === "function" ? asks : (method, params, signal) => answerAsk(asks, method, params, { signal });
-}
-
-/** Who answers what a server asks, on a connection of these handlers. */
-export function askeesOf(
-  asks: AskHandlers | undefined,
-  capabilities: ClientCapabilities,
-): { askee(method: string): Askee | undefined; ofRequest(method: string): AskAnswerer | undefined } {
-  const answerer = asks === undefined ? undefined : answererOf(asks);
-  return {
-    askee(method) {
-      const capability = capabilityFor(method);
-      if (capability === undefined || capabilities[capability] === undefined) return undefined;
-      // It names no request: the user has said what it gives, and common servers ask for it right after the handshake.
-      return capability === "roots" ? answerer : "request";
-    },
-    ofRequest: (method) => ASKING.has(method) ? answerer : undefined,
-  };
+/**
+ * Handlers for what a server asks, as `connectClient` and `requestInRounds` take them.
+ *
+ * @example
+ * ```ts
+ * import { answering } from "portcullis/client";
+ *
+ * export const asks = answering({ form: ({ message }) => (console.log(message), { action: "decline" }) });
+ * ```
+ */
+export function answering(handlers: AskHandlers): Asks {
+  return Object.freeze({
+    handlers,
+    capabilities: capabilitiesOf(handlers),
+    answer: (method, params, signal) => answerAsk(handlers, method, params, { signal }),
+  });
 }
 
 /**

@@ -12,7 +12,7 @@ import type { LogLevel, TraceContext } from "../protocol/request_meta.ts";
 import type { SubscriptionListener } from "../protocol/subscriptions.ts";
 import type { Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
 import type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
-import type { AskHandlers } from "./asks.ts";
+import type { Asks } from "./asks.ts";
 import type { ResponseCache } from "./cache.ts";
 import type { Reply } from "./reply.ts";
 
@@ -36,10 +36,10 @@ export interface RequestOptions {
   readonly takesSpills?: boolean;
   /**
    * Answers what the server asks for the sake of this request, in the place of the connection's
-   * {@link ConnectOptions.asks}: handlers, or one function for all methods, which answers unchecked parameters with the
+   * {@link ConnectOptions.asks}: handlers, see `answering`, or one function for all methods, which answers unchecked parameters with the
    * result that the method wants. What is asked inside a result is for `requestInRounds`.
    */
-  readonly asks?: AskHandlers | AskAnswerer;
+  readonly asks?: Asks | AskAnswerer;
   /** Where the request stands in a distributed trace: goes out in its metadata. */
   readonly trace?: TraceContext;
   /** Wants log messages of this level and above while it runs, where the revision lets each request say so. */
@@ -143,8 +143,8 @@ export interface ConnectOptions extends ClientHandlers {
   /** What is declared to the server, beside what {@link asks} can answer. */
   readonly capabilities?: ClientCapabilities;
   /**
-   * Answers what the server asks: what has a handler is declared. A call, a read of a resource and a prompt take asks; one
+   * Answers what the server asks, made by `answering`: what has a handler is declared. A call, a read of a resource and a prompt take asks; one
    * that cannot be told to belong to a single request in flight is refused. Roots are given whenever they are asked for.
    */
-  readonly asks?: AskHandlers;
+  readonly asks?: Asks;
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from "../kernel/json.ts";
 import type { PeerHandlers } from "../jsonrpc/peer.ts";
 import { negotiate } from "../protocol/negotiate.ts";
 import { checkExtensions } from "../protocol/request_meta.ts";
-import { askeesOf, declared } from "./asks.ts";
+import { askeesOf, declared } from "./askees.ts";
 import type { Client, ConnectOptions } from "./client.ts";
 import { PeerClient } from "./peer_client.ts";
 
@@ -35,7 +35,7 @@ export async function connectClient(options: ConnectOptions): Promise<Client> {
   const clock = options.clock ?? systemClock;
   const capabilities = declared(options.asks, options.capabilities);
   checkExtensions(capabilities);
-  const { askee, ofRequest } = askeesOf(options.asks, capabilities);
+  const { askee, ofRequest } = askeesOf(options.asks?.answer, capabilities);
   const made: { client?: PeerClient } = {};
   const handlers: PeerHandlers = {
     onNotification: (method, params) =>

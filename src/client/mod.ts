@@ -13,7 +13,16 @@ export type {
   ServerFacts,
   ToolList,
 } from "./client.ts";
-export type { AskContext, AskHandlers, FormAnswer, FormAsk, Root, UrlAnswer } from "./asks.ts";
+export {
+  answering,
+  type AskContext,
+  type AskHandlers,
+  type Asks,
+  type FormAnswer,
+  type FormAsk,
+  type Root,
+  type UrlAnswer,
+} from "./asks.ts";
 export type { UrlAsk, UrlDoubt } from "./url_ask.ts";
 export { requestInRounds, type RoundsOptions } from "./rounds.ts";
 export type { FailedReply, Reply } from "./reply.ts";

@@ -13,7 +13,6 @@ import type { Negotiated } from "../protocol/negotiate.ts";
 import { withMeta } from "../protocol/request_meta.ts";
 import { asObject, type Introduction } from "../protocol/results.ts";
 import { LISTEN } from "../protocol/subscriptions.ts";
-import { answererOf } from "./asks.ts";
 import type { CachedConnection } from "./cache.ts";
 import type { Client, ConnectOptions, ListLimits, RequestOptions, ServerFacts, ToolList } from "./client.ts";
 import { listAllTools } from "./list_tools.ts";
@@ -144,7 +143,11 @@ export class PeerClient implements Client {
       maxTotalMs,
       onProgress: options.onProgress,
       takesSpills: options.takesSpills,
-      answerAsk: options.asks === undefined ? this.#answererFor(method) : answererOf(options.asks),
+      answerAsk: options.asks === undefined
+        ? this.#answererFor(method)
+        : typeof options.asks === "function"
+        ? options.asks
+        : options.asks.answer,
     });
     return sending.then((settled) => {
       const reply = finish(readReply(era, method, settled));

@@ -2,7 +2,7 @@ import { type Clock, sleep, systemClock } from "../kernel/clock.ts";
 import { cancelled } from "../kernel/abort.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
 import type { JsonObject } from "../protocol/model.ts";
-import { answerInputs, type AskHandlers } from "./asks.ts";
+import { answerInputs, type Asks } from "./asks.ts";
 import type { Client, RequestOptions } from "./client.ts";
 import type { FailedReply, Reply } from "./reply.ts";
 import { isAgreed, urlsRequired } from "./url_ask.ts";
@@ -13,7 +13,7 @@ export const MAX_ROUNDS = 8;
 const PATIENCE_MS = 250;
 
 export interface RoundsOptions extends Omit<RequestOptions, "asks"> {
-  readonly asks: AskHandlers;
+  readonly asks: Asks;
   /** Default {@link MAX_ROUNDS}. */
   readonly maxRounds?: number;
   /** Default: the runtime's. */
@@ -65,7 +65,7 @@ export async function requestInRounds(
       remainingMs -= clock.monotonic() - from;
       next = {
         ...(inputRequests === undefined ? {} : {
-          inputResponses: await answerInputs(asks, inputRequests, context),
+          inputResponses: await answerInputs(asks.handlers, inputRequests, context),
         }),
         ...(requestState === undefined ? {} : { requestState }),
       };

@@ -8,7 +8,7 @@ import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/s
 import { afterEach, describe, expect, test } from "vitest";
 import { nodeRuntime } from "../../runtimes/node/mod.ts";
 import {
-  type AskHandlers,
+  answering,
   type Client,
   connectClient,
   type Dialer,
@@ -128,7 +128,7 @@ describe("our client and servers of the official packages", { timeout: 60_000 },
   test.each(rows.filter(([name]) => !/JSON|without sessions|v2 over HTTP, pinned/.test(name)))(
     "%s: what the server asks during a call is answered",
     async (_name, dial, _version, pin) => {
-      const asks: AskHandlers = {
+      const asks = answering({
         form: ({ message }) => ({ action: "accept", content: { name: `Ada, asked ${JSON.stringify(message)}` } }),
         sample: ({ maxTokens }) => ({
           role: "assistant",
@@ -136,7 +136,7 @@ describe("our client and servers of the official packages", { timeout: 60_000 },
           model: "none",
         }),
         roots: () => [{ uri: "file:///place", name: "place" }],
-      };
+      });
       const options = { dialer: await dial(), asks };
       const client = closedLater(await connectClient(pin === undefined ? options : { ...options, pin }));
       const reply = await requestInRounds(client, "tools/call", { name: "survey", arguments: {} }, { asks });

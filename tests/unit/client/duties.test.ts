@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { answerAsk, type AskHandlers } from "../../../src/client/asks.ts";
+import { answerAsk, answering } from "../../../src/client/asks.ts";
 import type { Client, ConnectOptions } from "../../../src/client/client.ts";
 import { connectClient } from "../../../src/client/connect.ts";
 import { requestInRounds } from "../../../src/client/rounds.ts";
@@ -166,7 +166,7 @@ describe("client in the modern era", () => {
   });
 
   test("declares with every request what there are handlers for (C-META-06)", async () => {
-    const asks: AskHandlers = { form: () => ({ action: "cancel" }), sample: () => undefined, roots: () => [] };
+    const asks = answering({ form: () => ({ action: "cancel" }), sample: () => undefined, roots: () => [] });
     const { sent, opening } = begin("modern", plain, { asks });
     const client = await opening;
     await client.listTools();
@@ -186,9 +186,9 @@ describe("client in the modern era", () => {
         if (message.method !== "tools/call" || round++ > 0) return plain(message);
         const inputRequests = { a: { method: "roots/list", params: {} } };
         return { result: { resultType: "input_required", inputRequests, requestState } };
-      }, { asks: { roots: () => [] } });
+      }, { asks: answering({ roots: () => [] }) });
       const client = await opening;
-      await requestInRounds(client, "tools/call", { name: "t" }, { asks: { roots: () => [] } });
+      await requestInRounds(client, "tools/call", { name: "t" }, { asks: answering({ roots: () => [] }) });
       expect(sent.at(-1)?.params).toMatchObject({ requestState, inputResponses: { a: { roots: [] } } });
     },
   );
@@ -196,13 +196,13 @@ describe("client in the modern era", () => {
 
 describe("what a server asks", () => {
   test("is refused with codes of the specification alone (C-RPC-14, C-RPC-15)", async () => {
-    const asks: AskHandlers = {
+    const asks = answering({
       form: () => ({ action: "cancel" }),
       sample: () => undefined,
       roots: () => {
         throw new Error("broken");
       },
-    };
+    });
     const { sent, connection, opening } = begin(
       "legacy",
       (message) => message.method === "tools/call" ? undefined : plain(message),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AskHandlers } from "../../../src/client/asks.ts";
+import { answering } from "../../../src/client/asks.ts";
 import type { Client, ConnectOptions } from "../../../src/client/client.ts";
 import { connectClient } from "../../../src/client/connect.ts";
 import type { JsonObject } from "../../../src/protocol/model.ts";
@@ -61,14 +61,19 @@ const form = {
     requestedSchema: { type: "object", properties: { ok: { type: "boolean", default: true } } },
   },
 };
-const accepts: AskHandlers = { form: () => ({ action: "accept" }) };
+const accepts = answering({ form: () => ({ action: "accept" }) });
 const accepted = { action: "accept", content: { ok: true } };
 const answers = ({ heard }: Conversation): unknown[] => heard.filter(({ method }) => method === undefined);
 
 describe("handlers of a connection", () => {
   test("are declared, together with what was declared by hand (C-ELIC-01, C-SAMP-01, C-ROOT-01)", async () => {
     const { declared } = await converse({
-      asks: { form: () => ({ action: "cancel" }), sample: () => undefined, sampleTools: true, roots: () => [] },
+      asks: answering({
+        form: () => ({ action: "cancel" }),
+        sample: () => undefined,
+        sampleTools: true,
+        roots: () => [],
+      }),
       capabilities: { sampling: { context: {} }, experimental: { x: {} } },
     });
     expect(declared).toEqual({
@@ -108,7 +113,7 @@ describe("handlers of a connection", () => {
 
   test("give roots as soon as the server asks, also right after the handshake (C-ROOT-01)", async () => {
     const roots = [{ uri: "file:///project", name: "project" }];
-    const conversation = await converse({ asks: { roots: () => roots } }, {
+    const conversation = await converse({ asks: answering({ roots: () => roots }) }, {
       jsonrpc: "2.0",
       id: 0,
       method: "roots/list",
@@ -120,11 +125,11 @@ describe("handlers of a connection", () => {
   test("that fail leave the connection alone and are reported (C-ROOT-03)", async () => {
     const error = new Error("disk");
     const conversation = await converse({
-      asks: {
+      asks: answering({
         roots: () => {
           throw error;
         },
-      },
+      }),
     });
     conversation.say({ id: 1, method: "roots/list" });
     await settle();
@@ -149,7 +154,7 @@ describe("handlers of a connection", () => {
 describe("handlers of a request", () => {
   test("stand in for those of the connection, for this request alone", async () => {
     const conversation = await converse({ asks: accepts });
-    const declines: AskHandlers = { form: () => ({ action: "decline" }) };
+    const declines = answering({ form: () => ({ action: "decline" }) });
     void conversation.client.callTool("t", {}, { asks: declines });
     conversation.say({ id: 1, ...form });
     await settle();
@@ -167,7 +172,9 @@ describe("handlers of a request", () => {
 
   test("may take longer than the request itself", async () => {
     let answer: (value: { action: "decline" }) => void = () => {};
-    const conversation = await converse({ asks: { form: () => new Promise((resolve) => answer = resolve) } });
+    const conversation = await converse({
+      asks: answering({ form: () => new Promise((resolve) => answer = resolve) }),
+    });
     const call = conversation.client.callTool("t", {}, { timeoutMs: 1000, maxTotalMs: 2000 });
     await settle();
     conversation.say({ id: 1, ...form });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { answering } from "../../../src/client/asks.ts";
 import type { Reply } from "../../../src/client/reply.ts";
 import { requestInRounds } from "../../../src/client/rounds.ts";
 import type { JsonObject, Tool } from "../../../src/protocol/model.ts";
@@ -45,7 +46,7 @@ describe("a client over HTTP", () => {
     });
     await scene.client.listTools();
     const running = requestInRounds(scene.client, "tools/call", { name: "t", arguments: { a: "x" } }, {
-      asks: {},
+      asks: answering({}),
       clock: scene.clock,
     });
     await scene.clock.advance(1000);

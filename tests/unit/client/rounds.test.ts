@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AskHandlers } from "../../../src/client/asks.ts";
+import { answering, type AskHandlers } from "../../../src/client/asks.ts";
 import type { Client, RequestOptions } from "../../../src/client/client.ts";
 import type { Reply } from "../../../src/client/reply.ts";
 import { requestInRounds } from "../../../src/client/rounds.ts";
@@ -11,7 +11,7 @@ const confirm = {
   method: "elicitation/create",
   params: { message: "Sure?", requestedSchema: { type: "object", properties: { ok: { type: "boolean" } } } },
 };
-const yes: AskHandlers = { form: () => ({ action: "accept", content: { ok: true } }) };
+const yes = answering({ form: () => ({ action: "accept", content: { ok: true } }) });
 const answered = { confirm: { action: "accept", content: { ok: true } } };
 const params = { name: "t", arguments: { a: 1 } };
 
@@ -56,7 +56,7 @@ describe("rounds", () => {
   it("with nothing to answer wait longer each time and send no answers (C-MRTR-08)", async () => {
     const clock = new FakeClock();
     const { client, sent } = scripted(asksFor(undefined, "s1"), asksFor(undefined, "s2"), done);
-    const reply = requestInRounds(client, "tools/call", params, { asks: {}, clock });
+    const reply = requestInRounds(client, "tools/call", params, { asks: answering({}), clock });
     await clock.advance(249);
     expect(sent).toHaveLength(1);
     await clock.advance(1);
@@ -87,7 +87,7 @@ describe("rounds", () => {
       },
     };
     const { client, options } = scripted(asksFor({ confirm }), done);
-    await requestInRounds(client, "tools/call", params, { asks: slow, clock, maxTotalMs: 10_000 });
+    await requestInRounds(client, "tools/call", params, { asks: answering(slow), clock, maxTotalMs: 10_000 });
     expect(options[1]).toMatchObject({ maxTotalMs: 10_000 });
   });
 
@@ -101,10 +101,11 @@ describe("rounds", () => {
         }),
     };
     const { client } = scripted(asksFor({ confirm }));
-    expect(await requestInRounds(client, "tools/call", params, { asks, signal: controller.signal })).toMatchObject({
-      kind: "failed",
-      error: { code: "ERR_CANCELLED" },
-    });
+    expect(await requestInRounds(client, "tools/call", params, { asks: answering(asks), signal: controller.signal }))
+      .toMatchObject({
+        kind: "failed",
+        error: { code: "ERR_CANCELLED" },
+      });
   });
 
   it.each([[new Error("handler"), "ERR_CANCELLED"], [new HostError("ERR_DENIED", "no"), "ERR_DENIED"]])(
@@ -116,7 +117,7 @@ describe("rounds", () => {
           throw thrown;
         },
       };
-      expect(await requestInRounds(client, "tools/call", params, { asks })).toMatchObject({
+      expect(await requestInRounds(client, "tools/call", params, { asks: answering(asks) })).toMatchObject({
         kind: "failed",
         error: { code },
       });
