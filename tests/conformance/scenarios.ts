@@ -1,10 +1,14 @@
 import {
-  answering,
+  type AskHandlers,
   type Client,
   connectClient,
   type ConnectOptions,
+  getPrompt,
   httpDialer,
   type JsonObject,
+  listPrompts,
+  listResources,
+  readResource,
   type Reply,
   requestInRounds,
   systemClock,
@@ -45,23 +49,11 @@ function calling(...calls: readonly (readonly [tool: string, args: JsonObject])[
   };
 }
 
-/** The entries of a list that has no method of its own. */
-async function entriesOf(client: Client, method: string, member: string): Promise<readonly JsonObject[]> {
-  const list = resultOf(await client.request(method, undefined))[member];
-  return Array.isArray(list) ? list as JsonObject[] : [];
-}
-
 async function standardHeaders(setting: Setting): Promise<void> {
   await using client = await connect(setting);
-  for (const { name } of (await client.listTools()).tools) {
-    resultOf(await client.callTool(name, {}));
-  }
-  for (const { uri } of await entriesOf(client, "resources/list", "resources")) {
-    resultOf(await client.request("resources/read", { uri }));
-  }
-  for (const { name } of await entriesOf(client, "prompts/list", "prompts")) {
-    resultOf(await client.request("prompts/get", { name }));
-  }
+  for (const { name } of (await client.listTools()).tools) resultOf(await client.callTool(name, {}));
+  for (const { uri } of (await listResources(client)).items) await readResource(client, uri);
+  for (const prompt of (await listPrompts(client)).items) await getPrompt(client, prompt);
 }
 
 async function customHeaders(setting: Setting): Promise<void> {
@@ -94,11 +86,11 @@ async function schemaGivenBack(setting: Setting): Promise<void> {
 }
 
 /** Can be asked everything; a form is accepted with nothing but its defaults. */
-const ASKS = answering({
+const ASKS: AskHandlers = {
   form: () => ({ action: "accept" }),
   sample: () => ({ role: "assistant", content: { type: "text", text: "yes" }, model: "none" }),
   roots: () => [],
-});
+};
 
 async function metadata(setting: Setting): Promise<void> {
   await using client = await connect(setting, { asks: ASKS });
@@ -113,7 +105,7 @@ async function elicitation(setting: Setting): Promise<void> {
 
 /** Each call takes as many rounds as its server wants. */
 async function rounds(setting: Setting): Promise<void> {
-  const asks = answering({ form: () => ({ action: "accept", content: { confirmed: true } }) });
+  const asks: AskHandlers = { form: () => ({ action: "accept", content: { confirmed: true } }) };
   await using client = await connect(setting, { asks });
   await client.listTools();
   for (const name of ["echo_state", "no_state", "unrelated", "no_result_type"]) {
