@@ -1,5 +1,5 @@
 import {
-  type AskHandlers,
+  answering,
   type Client,
   connectClient,
   type ConnectOptions,
@@ -86,11 +86,11 @@ async function schemaGivenBack(setting: Setting): Promise<void> {
 }
 
 /** Can be asked everything; a form is accepted with nothing but its defaults. */
-const ASKS: AskHandlers = {
+const ASKS = answering({
   form: () => ({ action: "accept" }),
   sample: () => ({ role: "assistant", content: { type: "text", text: "yes" }, model: "none" }),
   roots: () => [],
-};
+});
 
 async function metadata(setting: Setting): Promise<void> {
   await using client = await connect(setting, { asks: ASKS });
@@ -105,7 +105,7 @@ async function elicitation(setting: Setting): Promise<void> {
 
 /** Each call takes as many rounds as its server wants. */
 async function rounds(setting: Setting): Promise<void> {
-  const asks: AskHandlers = { form: () => ({ action: "accept", content: { confirmed: true } }) };
+  const asks = answering({ form: () => ({ action: "accept", content: { confirmed: true } }) });
   await using client = await connect(setting, { asks });
   await client.listTools();
   for (const name of ["echo_state", "no_state", "unrelated", "no_result_type"]) {
