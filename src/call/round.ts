@@ -141,6 +141,7 @@ async function send(
     onError,
   });
   const trace = context.trace?.();
+  const { logLevel } = server.config;
   const options = {
     signal: call.signal,
     timeoutMs,
@@ -149,6 +150,7 @@ async function send(
     takesSpills: true,
     ...(inputs === undefined ? {} : { asks: inputs.answer }),
     ...(trace === undefined ? {} : { trace }),
+    ...(logLevel === undefined ? {} : { logLevel }),
   };
   try {
     const reply = input === undefined

@@ -36,6 +36,7 @@ export async function askServer(
         signal,
         timeoutMs: Math.max(1, until - clock.monotonic()),
         maxTotalMs: Math.max(server.config.maxTotalMs, timeoutMs),
+        ...(server.config.logLevel === undefined ? {} : { logLevel: server.config.logLevel }),
       });
       if (reply.kind === "failed" && !lease.client.isOpen) await lease.whenLost();
       const { loss } = lease;

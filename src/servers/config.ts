@@ -1,5 +1,6 @@
 import { causeCode, isHostError } from "../kernel/errors.ts";
 import type { Risk } from "../permission/request.ts";
+import type { LogLevel } from "../protocol/request_meta.ts";
 import { SERVER_DEFAULTS } from "./config_defaults.ts";
 import type { AuthType, ServerConfigInput } from "./config_input.ts";
 import { configError, parseServerShape } from "./config_shape.ts";
@@ -41,6 +42,8 @@ export interface ServerConfig {
   readonly sandbox?: Readonly<Record<string, unknown>>;
   readonly idleMs?: number;
   readonly pingMs?: number;
+  /** The least grave log messages that are wanted. Absent: what the server sends by itself, from `warning` up. */
+  readonly logLevel?: LogLevel;
   readonly reconnect: "never" | "lazy";
   /** Speak this protocol revision and no other. */
   readonly pin?: string;
@@ -101,6 +104,7 @@ function normalise(input: unknown, place: string): ServerConfig {
     ...(shape.sandbox === undefined ? {} : { sandbox: shape.sandbox }),
     ...(shape.idleMs === undefined ? {} : { idleMs: shape.idleMs }),
     ...(shape.pingMs === undefined ? {} : { pingMs: shape.pingMs }),
+    ...(shape.logLevel === undefined ? {} : { logLevel: shape.logLevel }),
     reconnect: shape.reconnect ?? "never",
     ...(shape.protocol?.pin === undefined ? {} : { pin: shape.protocol.pin }),
     required: shape.required ?? false,

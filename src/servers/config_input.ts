@@ -1,3 +1,4 @@
+import type { LogLevel } from "../protocol/request_meta.ts";
 import type { Risk } from "../permission/request.ts";
 
 /** `transport` of a server that is a child process. */
@@ -88,6 +89,11 @@ export interface ServerConfigInput {
    * Default: never.
    */
   readonly pingMs?: number | undefined;
+  /**
+   * The least grave log messages that the server is asked for and that become `mcp.log`. Default: it is not asked, and
+   * what it sends from `warning` up is kept.
+   */
+  readonly logLevel?: LogLevel | undefined;
   /** What a call does after an idle disconnect: fail (`never`, the default) or start the server again (`lazy`). */
   readonly reconnect?: "never" | "lazy" | undefined;
   readonly protocol?: {

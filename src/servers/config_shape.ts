@@ -82,6 +82,7 @@ const members = {
   sandbox: v.optional(anything),
   idleMs: v.optional(ms),
   pingMs: v.optional(ms),
+  logLevel: v.optional(choice("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")),
   reconnect: v.optional(choice("never", "lazy")),
   protocol: v.optional(v.strictObject({ pin: v.optional(filled) }, "an object")),
   required: v.optional(flag),

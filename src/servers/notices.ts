@@ -1,11 +1,12 @@
 import type { EventInput } from "../events/event.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
+import type { LogLevel } from "../protocol/request_meta.ts";
 import { scrubbedExcerpt } from "./fault.ts";
 import { misdirectedEvent, warningEvent } from "./server_events.ts";
 
-/** Levels of a server's log messages that are kept, by RFC 5424. */
-const KEPT_LEVELS: ReadonlySet<string> = new Set(["warning", "error", "critical", "alert", "emergency"]);
+/** Levels of a server's log messages, least grave first (RFC 5424). */
+const LEVELS: readonly string[] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 const MAX_LOGS = 10;
 const WINDOW_MS = 1000;
 const MAX_DATA = 4096;
@@ -17,16 +18,25 @@ export class Notices {
   readonly #clock: Clock;
   readonly #scrubber: Scrubber;
   readonly #append: (event: EventInput) => void;
+  readonly #keptFrom: number;
   readonly #counts = new Map<string, number>();
   #windowStart = -Infinity;
   #inWindow = 0;
   #dropped = 0;
 
-  constructor(server: string, clock: Clock, scrubber: Scrubber, append: (event: EventInput) => void) {
+  /** `logLevel` is the least grave level of log messages that become events. */
+  constructor(
+    server: string,
+    clock: Clock,
+    scrubber: Scrubber,
+    append: (event: EventInput) => void,
+    logLevel: LogLevel = "warning",
+  ) {
     this.#server = server;
     this.#clock = clock;
     this.#scrubber = scrubber;
     this.#append = append;
+    this.#keptFrom = LEVELS.indexOf(logLevel);
   }
 
   /** Reports the first of a kind, then each tenth, hundredth, thousandth ... */
@@ -42,7 +52,7 @@ export class Notices {
   /** `notifications/message` */
   log(params: unknown): void {
     const { level, logger, data } = (params ?? {}) as { level?: unknown; logger?: unknown; data?: unknown };
-    if (typeof level !== "string" || !KEPT_LEVELS.has(level)) return;
+    if (typeof level !== "string" || LEVELS.indexOf(level) < this.#keptFrom) return;
     const now = this.#clock.monotonic();
     if (now - this.#windowStart >= WINDOW_MS) {
       this.#windowStart = now;

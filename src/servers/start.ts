@@ -2,6 +2,7 @@ import { buildCatalog, type Catalog, type RejectedTool } from "../catalog/catalo
 import type { ResponseCache } from "../client/cache.ts";
 import { answering, type Root } from "../client/asks.ts";
 import type { Client, ConnectOptions, ToolList } from "../client/client.ts";
+import { askForLogs } from "../client/logging.ts";
 import type { EventInput } from "../events/event.ts";
 import { cancelled } from "../kernel/abort.ts";
 import { atMost, type Clock } from "../kernel/clock.ts";
@@ -88,6 +89,7 @@ export async function startServer(request: StartRequest, context: StartContext):
   let isReady = false;
   let client: Client | undefined;
   let giveBack: (() => void) | undefined;
+  let tellLogLevel: (() => void) | undefined;
   try {
     giveBack = await slots.take(`Start of server "${config.name}"`, signal);
     const startedAt = clock.monotonic();
@@ -111,6 +113,7 @@ export async function startServer(request: StartRequest, context: StartContext):
       onRenewed: () => {
         request.onNotification(TOOLS_CHANGED, undefined);
         offers.missed(true);
+        tellLogLevel?.();
       },
       onEnd: (ended) => {
         end = ended;
@@ -128,6 +131,9 @@ export async function startServer(request: StartRequest, context: StartContext):
       onWarning: request.onWarning,
     });
     const listed = firstLists(client, request, context);
+    const connected = client;
+    tellLogLevel = () => void wantLogs(connected, request, context);
+    tellLogLevel();
     const remainingMs = Math.max(1, config.startTimeoutMs - (clock.monotonic() - startedAt));
     const list = await client.listTools({ signal, timeoutMs: remainingMs, maxTotalMs: remainingMs, fresh: true });
     changes.onListed();
@@ -160,6 +166,21 @@ export async function startServer(request: StartRequest, context: StartContext):
     return { kind: "failed", error, end, step: client === undefined ? "answered" : "listed its tools" };
   } finally {
     giveBack?.();
+  }
+}
+
+/** Tells the server which log messages are wanted, where the user says so. Never rejects. */
+async function wantLogs(
+  client: Client,
+  { config, onWarning }: StartRequest,
+  { scrubber }: StartContext,
+): Promise<void> {
+  const { logLevel, timeoutMs, maxTotalMs } = config;
+  if (logLevel === undefined) return;
+  try {
+    await askForLogs(client, logLevel, { timeoutMs, maxTotalMs });
+  } catch (error) {
+    if (client.isOpen) onWarning("log_level_refused", faultOf(error, scrubber).message);
   }
 }
 

@@ -59,7 +59,7 @@ export class Supervisor implements Server, LifeOwner {
     this.#waiters = new Waiters(context.clock);
     this.notices = new Notices(config.name, context.clock, context.scrubber, (event) => {
       context.append([event]).catch(context.onError);
-    });
+    }, config.logLevel);
     const { timeoutMs, maxTotalMs } = config;
     this.offers = new Offers(config.name, { timeoutMs, maxTotalMs }, this.notices, context);
   }

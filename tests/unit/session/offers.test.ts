@@ -506,3 +506,36 @@ describe("completion of a session", () => {
     await host.close();
   });
 });
+
+describe("log level of a server", () => {
+  it("is told to it where the user says one, and its messages from there up are kept (C-LIFE-06)", async () => {
+    const asked: unknown[] = [];
+    const program: FakeProgram = {
+      tools: [],
+      capabilities: { logging: {} },
+      answer: (method, { level }) => {
+        if (method !== "logging/setLevel") return undefined;
+        asked.push(level);
+        return {};
+      },
+    };
+    const { host, runtime } = await open({ loud: program, other: program }, {
+      servers: [{ name: "loud", command: "loud", logLevel: "info" }, { name: "other", command: "other" }],
+    });
+    await until(() => asked.length === 1);
+    expect(asked).toEqual(["info"]);
+    for (const process of runtime.processes) {
+      for (const level of ["debug", "info", "warning", "odd"]) {
+        process.tell("notifications/message", { level, data: 1 });
+      }
+    }
+    await settle();
+    const logs = (await host.readEvents()).filter(({ type }) => type === "mcp.log");
+    expect(logs.map(({ payload }) => [payload["server"], payload["level"]])).toEqual([
+      ["loud", "info"],
+      ["loud", "warning"],
+      ["other", "warning"],
+    ]);
+    await host.close();
+  });
+});
