@@ -17,6 +17,11 @@ export interface HttpTransportInput {
   readonly type: "http" | "streamable-http" | "sse";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * HTTP with SSE: what a proxy takes away from the path of the address for messages, such as `/mcp`, so that it has to be
+   * put back. Default: nothing.
+   */
+  readonly endpointPrefix?: string | undefined;
 }
 
 /**

@@ -34,7 +34,7 @@ const stdioMembers = {
   cwd: v.optional(filled),
   inheritEnv: v.optional(inheritEnv),
 };
-const httpMembers = { url: filled, headers: v.optional(variables) };
+const httpMembers = { url: filled, headers: v.optional(variables), endpointPrefix: v.optional(filled) };
 
 const stdioTransport = v.strictObject({ type: choice("stdio"), ...stdioMembers }, "an object");
 const httpTransport = v.strictObject({ type: choice("http", "streamable-http", "sse"), ...httpMembers }, "an object");

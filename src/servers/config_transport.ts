@@ -18,6 +18,8 @@ export interface HttpTransportConfig {
   readonly type: "http" | "sse";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Put before the path of the address that a server of HTTP with SSE names for messages. */
+  readonly endpointPrefix?: string;
 }
 
 /** The one transport that is given, in whichever shape. Throws `ERR_CONFIG` for none, two, or one that cannot be used. */
@@ -106,7 +108,13 @@ function httpOf(given: HttpTransportInput, shape: ServerConfigInput, place: stri
     type: given.type === "sse" ? "sse" : "http",
     url: urlOf(given.url, place),
     headers: Object.freeze({ ...headers }),
+    ...(given.endpointPrefix === undefined ? {} : { endpointPrefix: prefixOf(given.endpointPrefix, place) }),
   });
+}
+
+function prefixOf(text: string, place: string): string {
+  if (/^(?:\/[A-Za-z0-9._~-]+)+\/?$/.test(text)) return text;
+  throw configError(place, `"transport.endpointPrefix" is no path, wanted one such as /mcp`);
 }
 
 function urlOf(text: string, place: string): string {

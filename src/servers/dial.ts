@@ -131,7 +131,9 @@ function dialHttp(config: ServerConfig, transport: HttpTransportConfig, context:
     clock,
   };
   // What is said to be the older transport is not asked for the newer; the newer is often said and the older meant.
-  return transport.type === "sse" ? sseDialer(options) : httpDialer({ ...options, older: sseDialer(options) });
+  const { endpointPrefix } = transport;
+  const older = sseDialer({ ...options, ...(endpointPrefix === undefined ? {} : { endpointPrefix }) });
+  return transport.type === "sse" ? older : httpDialer({ ...options, older });
 }
 
 function authorised(config: ServerConfig, { auth, runtime, clock, secrets }: DialContext): Authorised {

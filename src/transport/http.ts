@@ -13,7 +13,8 @@ import type { Dialer, Outgoing, Transport, TransportEnd, TransportHandlers, Wire
 export interface HttpDialerOptions extends LinkOptions {
   /**
    * Keep a stream open on which the server can send what belongs to no request, where the revision knows one and the
-   * server says that it has something to send. Default true; the connection of a session costs one request more for it.
+   * server says that it has something to send or was told that it may ask. Default true; a session costs one request more
+   * for it.
    */
   readonly listens?: boolean;
   /** Where the server may be when nothing at the address takes the handshake. Default: nowhere. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Runtime, SpawnPlan } from "../../../src/kernel/runtime.ts";
+import type { FetchFunction, Runtime, SpawnPlan } from "../../../src/kernel/runtime.ts";
 import { SecretRegistry } from "../../../src/kernel/secrets.ts";
 import { normaliseServer } from "../../../src/servers/config.ts";
 import { registerSecrets, serverFingerprint } from "../../../src/servers/config_secrets.ts";
@@ -173,6 +173,42 @@ describe("dial", () => {
     const seen = await request({ url: "https://me:p%40ss@x.test/mcp" });
     expect(seen.url).toBe("https://x.test/mcp");
     expect(seen.headers.get("authorization")).toBe(`Basic ${btoa("me:p@ss")}`);
+  });
+
+  it("a prefix that a proxy takes away is put back before the address for messages (FR-29)", async () => {
+    const posted: string[] = [];
+    const stream = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode("event: endpoint\ndata: /messages?s=1\n\n")),
+    });
+    const fetch: FetchFunction = (url, init) => {
+      if (init?.method === "GET") {
+        return Promise.resolve(new Response(stream, { headers: { "content-type": "text/event-stream" } }));
+      }
+      posted.push(url);
+      return Promise.resolve(new Response(null, { status: 202 }));
+    };
+    const config = normaliseServer({
+      name: "a",
+      transport: { type: "sse", url: "https://x.test/mcp/sse", endpointPrefix: "/mcp" },
+    });
+    const { dialer } = dialServer(config, { runtime: runtime({ fetch }), clock, secrets });
+    const nothing = (): void => {};
+    const transport = await dialer.dial(
+      { sessions: true, cancelsByClosing: false, batches: false, headers: () => ({}) },
+      {
+        onMessage: nothing,
+        onMalformed: nothing,
+        onResent: nothing,
+        onLost: nothing,
+        onWarning: nothing,
+        onClosed: nothing,
+      },
+    );
+    await transport.send({ text: "{}", method: "n" });
+    expect(posted).toEqual(["https://x.test/mcp/messages?s=1"]);
+    await transport.close();
+    const wrong = { name: "a", transport: { type: "sse", url: "https://x.test", endpointPrefix: "https://evil.test" } };
+    expect(() => normaliseServer(wrong)).toThrow(expect.objectContaining({ code: "ERR_CONFIG" }));
   });
 
   it("the older HTTP with SSE is spoken where it is said, and known where HTTP is (C-VER-13)", () => {
