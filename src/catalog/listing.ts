@@ -34,7 +34,7 @@ export function* listTools<S extends RoutedServer>(view: RouterView<S>): Generat
         if (toolOf(server, entry.name) === undefined) continue;
         if (later.some((other) => toolOf(other, entry.name) !== undefined)) continue;
         const { qualified, alias } = entry;
-        if (view.isVisible?.(qualified) === false) continue;
+        if (view.isVisible?.(qualified, alias) === false) continue;
         yield { kind: "mcp", source, server, entry, qualified, alias };
       }
     }

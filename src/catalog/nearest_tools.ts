@@ -28,8 +28,9 @@ export function* holdersOf(tool: string, view: RouterView): Generator<string> {
   const seen = new Set<string>();
   for (const source of view.sources) {
     for (const server of source.servers.values()) {
-      const name = toolOf(server, tool)?.qualified;
-      if (name === undefined || seen.has(name) || view.isVisible?.(name) === false) continue;
+      const entry = toolOf(server, tool);
+      const name = entry?.qualified;
+      if (name === undefined || seen.has(name) || view.isVisible?.(name, entry?.alias) === false) continue;
       seen.add(name);
       yield name;
     }

@@ -86,7 +86,7 @@ function resolveFull<S extends RoutedServer>(
     }
     const tool = parts.kind === "mcp" ? parts.tool : catalog.byAliasTail(parts.tail)?.name;
     const entry = tool === undefined ? undefined : toolOf(server, tool);
-    if (entry === undefined || view.isVisible?.(entry.qualified) === false) continue;
+    if (entry === undefined || view.isVisible?.(entry.qualified, entry.alias) === false) continue;
     if (reason === undefined) return { kind: "mcp", source, server, entry };
     return { kind: "gone", source, server, state, reason, entry };
   }

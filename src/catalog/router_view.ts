@@ -1,5 +1,5 @@
 import type { Catalog, CatalogEntry } from "./catalog.ts";
-import { passesFilter, type ToolFilter } from "./filter.ts";
+import { passesFilter, spellingsOfTool, type ToolFilter } from "./filter.ts";
 import type { LocalTool } from "./local_tool.ts";
 import type { ServerState } from "./server_state.ts";
 
@@ -37,9 +37,9 @@ export interface RouterView<S extends RoutedServer = RoutedServer> {
   readonly localTools: ReadonlyMap<string, LocalTool>;
   /**
    * Hides tools from this view, also from calls: false for what does not exist in it. Asked with the full name, or
-   * `local.<name>`. Default: all are visible.
+   * `local.<name>`, and with the alias where it is known. Default: all are visible.
    */
-  readonly isVisible?: (name: string) => boolean;
+  readonly isVisible?: (name: string, alias?: string) => boolean;
 }
 
 /** Why a tool that exists cannot be called: reasons of `tool.failed`. */
@@ -85,6 +85,9 @@ export function refusalOf(server: RoutedServer): GoneReason | undefined {
 
 /** A server's tool as calls see it: `undefined` where the state or the user's filter makes it not exist. */
 export function toolOf(server: RoutedServer, name: string): CatalogEntry | undefined {
-  if (!STANDINGS[server.state].known || !passesFilter(server.config.tools, name)) return undefined;
-  return server.catalog?.byName(name);
+  if (!STANDINGS[server.state].known) return undefined;
+  const entry = server.catalog?.byName(name);
+  const { tools } = server.config;
+  if (entry === undefined || tools.allow.length + tools.deny.length === 0) return entry;
+  return passesFilter(tools, spellingsOfTool(server.name, name, entry.alias)) ? entry : undefined;
 }

@@ -1,5 +1,5 @@
 import type { Catalog } from "../catalog/catalog.ts";
-import { passesFilter } from "../catalog/filter.ts";
+import { passesFilter, spellingsOfTool } from "../catalog/filter.ts";
 import type { ServerFacts } from "../client/client.ts";
 import type { EventInput } from "../events/event.ts";
 import type { Timer } from "../kernel/clock.ts";
@@ -85,7 +85,9 @@ export class Supervisor implements Server, LifeOwner {
     const { allow, deny } = this.config.tools;
     if (this.catalog === undefined || allow.length + deny.length === 0) return this.catalog?.size ?? 0;
     let count = 0;
-    for (const { name } of this.catalog.entries()) if (passesFilter(this.config.tools, name)) count++;
+    for (const { name, alias } of this.catalog.entries()) {
+      if (passesFilter(this.config.tools, spellingsOfTool(this.name, name, alias))) count++;
+    }
     return count;
   }
 

@@ -1,4 +1,4 @@
-import { passesFilter } from "../catalog/filter.ts";
+import { passesFilter, spellingsOf, type ToolFilter } from "../catalog/filter.ts";
 import { type ToolDefinitions, toolDefinitions, type ToolFormat } from "../catalog/formats.ts";
 import { type ListedTool, listTools } from "../catalog/listing.ts";
 import type { LocalTool } from "../catalog/local_tool.ts";
@@ -10,6 +10,7 @@ import type { EventInput, HostEvent } from "../events/event.ts";
 import type { EventLog, EventSink } from "../events/log.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
+import { isThenable } from "../kernel/listener.ts";
 import type { Desk, DeskAsk, DeskDecision } from "../permission/desk.ts";
 import type { Approval, Gate } from "../permission/request.ts";
 import type { ServerConfigInput } from "../servers/config_input.ts";
@@ -43,7 +44,7 @@ export interface SessionContext {
   readonly call: Omit<CallContext, "append">;
   readonly ids: Ids;
   /** Hides tools from this session, as if they did not exist. Asked with the full name, or `local.<name>`. */
-  readonly isVisible?: (name: string) => boolean;
+  readonly isVisible?: (name: string, alias?: string) => boolean;
   /** Opens a session over the given sources that sees no more than `isVisible` lets through. */
   readonly openChild: (options: ChildContext) => Promise<Session>;
   readonly onClosed: () => void;
@@ -53,14 +54,14 @@ export interface SessionContext {
 export interface ChildContext {
   readonly id: string | undefined;
   readonly inherited: readonly ServerManager[];
-  readonly isVisible: (name: string) => boolean;
+  readonly isVisible: (name: string, alias?: string) => boolean;
 }
 
 /** What a child may see of what its parent sees. */
 export interface ChildOptions {
   /** Names the child's stream in the log, `session:<id>`. Default: a fresh one. */
   readonly id?: string;
-  /** Patterns of full names, `mcp.<server>.<tool>` or `local.<name>`; `*` stands for any run. Default: all. */
+  /** Patterns that fit a tool by any spelling of its name, also by its own one; `*` stands for any run. Default: all. */
   readonly allow?: readonly string[];
   /** Patterns of what it may not see; stronger than `allow`. */
   readonly deny?: readonly string[];
@@ -234,11 +235,16 @@ export class Session implements AsyncDisposable {
   child(options: ChildOptions = {}): Promise<Session> {
     if (this.#closing !== undefined) return Promise.reject(this.#closed());
     const { inherited, manager, isVisible } = this.#context;
-    const filter = { allow: options.allow ?? [], deny: options.deny ?? [] };
+    let filter: ToolFilter;
+    try {
+      filter = { allow: patternsOf("allow", options.allow), deny: patternsOf("deny", options.deny) };
+    } catch (error) {
+      return Promise.reject(error);
+    }
     return this.#context.openChild({
       id: options.id,
       inherited: [...inherited, manager],
-      isVisible: (name) => passesFilter(filter, name) && isVisible?.(name) !== false,
+      isVisible: (name, alias) => passesFilter(filter, spellingsOf(name, alias)) && isVisible?.(name, alias) !== false,
     });
   }
 
@@ -267,7 +273,7 @@ export class Session implements AsyncDisposable {
       // A name with a secret in it, which may have become known after the list, can neither be shown nor be changed.
       if (tool.kind === "mcp" && scrubber.text(tool.entry.name) !== tool.entry.name) continue;
       const server = tool.kind === "mcp" ? tool.server.name : undefined;
-      if (filter === undefined || filter({ name: tool.qualified, server })) yield tool;
+      if (filter === undefined || passes(filter, { name: tool.qualified, server })) yield tool;
     }
   }
 
@@ -284,4 +290,32 @@ export class Session implements AsyncDisposable {
   #closed(): HostError {
     return new HostError("ERR_SESSION_CLOSED", `Cannot use session "${this.id}": it is closed`);
   }
+}
+
+/** A copy of patterns that a caller gave; throws `ERR_INVALID_ARGUMENTS` for what is no list of them. */
+function patternsOf(name: string, given: unknown): readonly string[] {
+  if (given === undefined) return [];
+  if (Array.isArray(given) && given.every((pattern) => typeof pattern === "string" && pattern !== "")) {
+    return [...given];
+  }
+  const found = Array.isArray(given)
+    ? "a list with something else in it"
+    : given === null
+    ? "null"
+    : `a ${typeof given}`;
+  throw new HostError(
+    "ERR_INVALID_ARGUMENTS",
+    `Cannot open a child session: ${name} is ${found}, wanted a list of patterns`,
+  );
+}
+
+/** A filter that answers with a promise would let everything pass. */
+function passes(
+  filter: NonNullable<ToolFilterOptions["filter"]>,
+  tool: Parameters<NonNullable<ToolFilterOptions["filter"]>>[0],
+): boolean {
+  const answer: unknown = filter(tool);
+  if (!isThenable(answer)) return Boolean(answer);
+  Promise.resolve(answer).catch(() => {/* what comes of it is not wanted: the filter itself is refused */});
+  throw new HostError("ERR_INVALID_ARGUMENTS", "Cannot filter tools: the filter gave a promise, wanted true or false");
 }
