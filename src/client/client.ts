@@ -136,7 +136,7 @@ export interface ConnectOptions extends ClientHandlers {
   /** Remembers which era a server speaks. Default: nothing is remembered. */
   readonly verdicts?: VerdictCache;
   /** Keeps answers for as long as servers say that they are good. Default: none is kept. */
-  readonly cache?: ResponseCache;
+  readonly cache?: Pick<ResponseCache, "connection">;
   /** Whose credentials the connection has: other connections with the same may share its private answers. Default: none. */
   readonly identity?: string;
   readonly clientInfo?: Implementation;

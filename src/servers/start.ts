@@ -46,7 +46,7 @@ export interface StartContext {
 
 export interface StartRequest {
   readonly config: ServerConfig;
-  /** Of the configuration: servers of the same have the same credentials. */
+  /** Of the configuration. */
   readonly fingerprint: string;
   readonly dialed: Dialed;
   readonly attempt: number;
@@ -103,7 +103,7 @@ export async function startServer(request: StartRequest, context: StartContext):
       probeTimeoutMs: config.probeTimeoutMs,
       ...(config.pin === undefined ? {} : { pin: config.pin }),
       ...(context.verdicts === undefined ? {} : { verdicts: context.verdicts }),
-      ...(context.cache === undefined ? {} : { cache: context.cache, identity: request.fingerprint }),
+      ...(context.cache === undefined ? {} : { cache: cacheOf(context.cache, request.fingerprint) }),
       ...(context.asks === undefined ? {} : asking(config.name, context.asks)),
       onError: context.onError,
       // Whoever reads what the server says has no say in whether the server lives.
@@ -242,6 +242,14 @@ function asking(server: string, { capabilities, roots }: ServerAsks): Pick<Conne
     capabilities,
     ...(roots === undefined ? {} : { asks: answering({ roots: ({ signal }) => roots({ server, signal }) }) }),
   };
+}
+
+/**
+ * Addresses that differ in no more than their query are servers of their own. Fingerprints do not tell credentials apart:
+ * what is private stays with its connection.
+ */
+function cacheOf(cache: ResponseCache, fingerprint: string): NonNullable<ConnectOptions["cache"]> {
+  return { connection: () => cache.connection(fingerprint, undefined) };
 }
 
 function reported(listen: () => void, { onError }: StartContext): void {
