@@ -172,6 +172,7 @@ export class Host implements AsyncDisposable {
           previewBytes: PREVIEW_BYTES,
           maxOutputBytes,
           onError,
+          clock,
         },
         ...(trace === undefined ? {} : { trace: checkedTrace(trace, onError) }),
         ...(asks === undefined ? {} : { asks: { handlers: asks, holdsSecret } }),

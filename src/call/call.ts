@@ -1,5 +1,6 @@
 import type { EventInput, HostEvent } from "../events/event.ts";
-import type { Clock } from "../kernel/clock.ts";
+import { whenAborted } from "../kernel/abort.ts";
+import type { Clock, Timer } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { RequestOptions } from "../client/client.ts";
 import type { Caller } from "../permission/request.ts";
@@ -34,6 +35,10 @@ export interface CallOptions {
   /** The turn that this call belongs to, for its events. */
   readonly turnId?: string;
 }
+
+const TIMEOUT_MS = 60_000;
+/** What a log may take for the events of a call that is over. */
+const OVER_MS = 5000;
 
 /** What every call of a session works with. */
 export interface CallContext {
@@ -90,7 +95,7 @@ export class Call implements CallFacts {
   /** Writes events. Rejects with `ERR_NOT_LOGGED`: what is not in the log must not be acted on. */
   async append(events: readonly EventInput[]): Promise<void> {
     try {
-      await this.#context.append(this.#ofTurn(events));
+      await this.#written(events);
     } catch (cause) {
       throw new HostError(
         "ERR_NOT_LOGGED",
@@ -106,12 +111,38 @@ export class Call implements CallFacts {
    */
   async end(events: readonly EventInput[], wasSent: boolean, outcome: () => Outcome): Promise<Outcome> {
     try {
-      await this.#context.append(this.#ofTurn(events));
+      await this.#written(events);
     } catch {
       // Whoever owns the log knows why it takes nothing more; this caller has to know that it does not.
       return this.notLogged(wasSent);
     }
     return outcome();
+  }
+
+  /** A log that does not answer is waited for as long as a server, and not for long once the call is over. */
+  #written(events: readonly EventInput[]): Promise<unknown> {
+    const { clock, append } = this.#context;
+    const { signal, options: { timeoutMs = TIMEOUT_MS } } = this;
+    return new Promise((resolve, reject) => {
+      let timer: Timer;
+      const wait = (delayMs: number): void => {
+        const found = `the event log has not answered within ${delayMs} ms`;
+        timer = clock.after(delayMs, () => {
+          leave();
+          reject(new HostError("ERR_TIMEOUT", `Cannot go on with the call of ${this.tool}: ${found}`));
+        });
+      };
+      const isOver = (): void => {
+        timer.cancel();
+        wait(Math.min(timeoutMs, OVER_MS));
+      };
+      wait(signal.aborted ? Math.min(timeoutMs, OVER_MS) : timeoutMs);
+      const leave = whenAborted(signal, isOver);
+      Promise.resolve(append(this.#ofTurn(events))).then(resolve, reject).finally(() => {
+        timer.cancel();
+        leave();
+      });
+    });
   }
 
   /** What the gate made knows nothing of turns: all events of a call belong to the call's turn. */

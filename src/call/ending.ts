@@ -17,7 +17,7 @@ import {
 } from "./call_events.ts";
 import { type Failure, readFailure } from "./failure.ts";
 import type { Outcome } from "./outcome.ts";
-import { readOutput } from "./output.ts";
+import { patienceOf, readOutput } from "./output.ts";
 import { structuredFinding, withFinding } from "./schema_checks.ts";
 
 /** The round that a call ends with. */
@@ -32,6 +32,8 @@ export interface LastRound {
   /** What comes before all closing events. */
   readonly before: readonly EventInput[];
 }
+
+const TIMEOUT_MS = 60_000;
 
 /** Ends a call with what its server answered, or with what came in the place of an answer. */
 export async function finish(
@@ -56,7 +58,8 @@ async function complete(
   const answered = isOpen ? [...before, callCompleted(call, server, durationMs, reply.bytes, resends)] : before;
   try {
     const found = structuredFinding(round.entry, reply.result, reply.spills);
-    const reading = readOutput(reply.result, context.output, call.signal, reply.spills);
+    const patienceMs = patienceOf(call.options.timeoutMs ?? TIMEOUT_MS, durationMs);
+    const reading = readOutput(reply.result, { ...context.output, patienceMs }, call.signal, reply.spills);
     const output = withFinding(reading instanceof Promise ? await reading : reading, found, context.scrubber);
     const findings = output.findings.map((each) => securityFinding(call, each));
     const events = [...answered, ...findings, toolCompleted(call, output, durationMs)];

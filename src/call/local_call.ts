@@ -9,7 +9,7 @@ import { faultOf, scrubbedExcerpt } from "../servers/fault.ts";
 import type { Call, CallContext } from "./call.ts";
 import { artifactStored, toolCancelled, toolCompleted, toolFailed, toolStarted } from "./call_events.ts";
 import type { Outcome } from "./outcome.ts";
-import { readOutput } from "./output.ts";
+import { patienceOf, readOutput } from "./output.ts";
 
 const TIMEOUT_MS = 60_000;
 const MAX_TOTAL_MS = 600_000;
@@ -33,7 +33,11 @@ export async function callLocal(
       })
     );
     const result = await untilAborted(running, `Call of ${call.tool}`, deadline.signal);
-    const output = await readOutput(resultOf(result), context.output, call.signal);
+    const output = await readOutput(
+      resultOf(result),
+      { ...context.output, patienceMs: deadline.patienceMs },
+      call.signal,
+    );
     const events = [toolCompleted(call, output, Math.round(context.clock.monotonic() - startedAt))];
     if (output.artifact !== undefined) events.unshift(artifactStored(call, output.artifact));
     return await call.end(events, true, () => call.completed(output));
@@ -104,6 +108,10 @@ class Deadline {
 
   get signal(): AbortSignal {
     return this.#controller.signal;
+  }
+
+  get patienceMs(): number {
+    return patienceOf(this.#timeoutMs, this.#call.durationMs);
   }
 
   progress({ progress, total, message }: Progress): void {

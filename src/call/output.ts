@@ -1,11 +1,13 @@
 import type { Spill, SpilledText } from "../jsonrpc/spill_sink.ts";
 import { untilAborted } from "../kernel/abort.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { exactJson } from "../kernel/exact_json.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { CallToolResult, ContentBlock, JsonObject } from "../protocol/model.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import type { ArtifactRef, ArtifactStore } from "../store/artifacts.ts";
 import { headAndTail, type SizedText, sizeOf, spilledExcerpt } from "./excerpt.ts";
+import { inTime } from "./in_time.ts";
 import type { Finding } from "./outcome.ts";
 import { placeOf, takeSpills } from "./spilled_output.ts";
 
@@ -40,9 +42,19 @@ export interface OutputOptions {
   readonly maxOutputBytes: number;
   /** Told why an artifact could not be kept; the result is shown without it. */
   readonly onError: (error: unknown) => void;
+  /** With it, a store that does not answer is not waited for longer than `patienceMs`. */
+  readonly clock?: Clock;
+  /** Default 10,000. */
+  readonly patienceMs?: number;
 }
 
 const MAX_LABEL = 200;
+const PATIENCE_MS = 10_000;
+
+/** For how long a call that has its answer waits for a store: what is left of its time, but neither too little nor too much. */
+export function patienceOf(timeoutMs: number, durationMs: number): number {
+  return Math.min(PATIENCE_MS, Math.max(1000, timeoutMs - durationMs));
+}
 
 /**
  * The one way from a result to what leaves the host: scrubbed first, then measured, kept whole where it is long, and
@@ -69,10 +81,22 @@ export function readOutput(
   };
   if (text.bytes <= previewBytes || artifacts === undefined) return show();
   // A store that does not answer must not lose the answer of a call that was made.
-  return untilAborted(keep(text, artifacts, options), "Keeping an artifact", signal).catch((error: unknown) => {
+  return patiently(
+    options,
+    signal,
+    (ends) => untilAborted(keep(text, artifacts, options), "Keeping an artifact", ends),
+  ).catch((error: unknown) => {
     options.onError(error);
     return undefined;
   }).then(show);
+}
+
+function patiently<T>(
+  { clock, patienceMs = PATIENCE_MS }: OutputOptions,
+  signal: AbortSignal | undefined,
+  run: (signal: AbortSignal | undefined) => Promise<T>,
+): Promise<T> {
+  return clock === undefined ? run(signal) : inTime(clock, patienceMs, signal, run);
 }
 
 async function readSpilled(
@@ -82,7 +106,11 @@ async function readSpilled(
   signal: AbortSignal | undefined,
 ): Promise<Output> {
   const { artifacts, previewBytes, maxOutputBytes, onError } = options;
-  const parts = await takeSpills(result, spills, { artifacts, maxBytes: maxOutputBytes, onError, signal });
+  const parts = await patiently(
+    options,
+    signal,
+    (ends) => takeSpills(result, spills, { artifacts, maxBytes: maxOutputBytes, onError, signal: ends }),
+  );
   const { content } = result as { content?: unknown };
   if (Array.isArray(content)) {
     for (const [at, data] of parts.data) content[at] = { type: "text", text: labelOf(content[at], data) };

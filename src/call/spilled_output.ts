@@ -1,3 +1,4 @@
+import { untilAborted } from "../kernel/abort.ts";
 import type { Spill, SpilledText } from "../jsonrpc/spill_sink.ts";
 import type { JsonObject } from "../protocol/model.ts";
 import type { ArtifactRef, ArtifactStore } from "../store/artifacts.ts";
@@ -63,11 +64,11 @@ const DATA = /^\/result\/content\/\d+\/(data|resource\/blob)$/;
 
 async function readBack(
   { stored, bytes }: SpilledText,
-  { artifacts, onError }: SpilledPartsOptions,
+  { artifacts, onError, signal }: SpilledPartsOptions,
 ): Promise<string | undefined> {
-  if (stored === undefined || bytes > MAX_DATA_BYTES) return undefined;
+  if (stored === undefined || artifacts === undefined || bytes > MAX_DATA_BYTES) return undefined;
   try {
-    const kept = await artifacts?.read(stored.sha256);
+    const kept = await untilAborted(artifacts.read(stored.sha256), "Reading an artifact", signal);
     return kept === undefined ? undefined : new TextDecoder().decode(kept);
   } catch (error) {
     onError(error);

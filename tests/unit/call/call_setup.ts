@@ -76,7 +76,7 @@ export async function callScene(options: CallSceneOptions = {}) {
     clock,
     scrubber,
     onAsk: options.approve === undefined ? "deny" : "wait",
-    output: { scrubber, artifacts, previewBytes: 4096, maxOutputBytes: 65_536, onError },
+    output: { scrubber, artifacts, previewBytes: 4096, maxOutputBytes: 65_536, onError, clock },
     onError,
     ...(options.asks === undefined ? {} : {
       asks: {

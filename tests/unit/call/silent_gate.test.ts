@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Gate, GateVerdict } from "../../../src/permission/request.ts";
 import { done, text } from "../../fixtures/fake_client.ts";
-import { until } from "../../fixtures/settle.ts";
+import { settle, until } from "../../fixtures/settle.ts";
 import { callScene } from "./call_setup.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
@@ -92,6 +92,47 @@ describe("an artifact store that never answers", () => {
     await executor.close();
     expect(await outcome).toMatchObject({ status: "completed", output: "x".repeat(10_000) });
     expect(errors).toHaveLength(1);
+  });
+});
+
+it("an artifact store that never answers keeps a call no longer than its own time", async () => {
+  const { executor, connect, artifacts, errors, clock } = await callScene();
+  artifacts.create = never;
+  connect.last.onCall = () => done(text("x".repeat(10_000)));
+  const outcome = executor.call("mcp.echo.echo", {}, { timeoutMs: 3000 });
+  await until(() => connect.last.taken.length === 1);
+  await settle();
+  await clock.advance(3000);
+  expect(await outcome).toMatchObject({ status: "completed", output: "x".repeat(10_000) });
+  expect(errors).toMatchObject([{ code: "ERR_TIMEOUT" }]);
+  await executor.close();
+});
+
+describe("a log that never answers", () => {
+  it("keeps a call no longer than its time, and nothing is sent", async () => {
+    const { executor, connect, sink, clock } = await callScene();
+    sink.beforeAppend = never;
+    const outcome = executor.call("mcp.echo.echo", {}, { timeoutMs: 3000 });
+    await settle();
+    await clock.advance(3000);
+    expect(await outcome).toMatchObject({ status: "failed", error: { reason: "not_logged" } });
+    expect(connect.last.taken).toHaveLength(0);
+  });
+
+  it("leaves unknown what was sent, and does not keep a session from closing", async () => {
+    const { executor, connect, sink, clock } = await callScene();
+    connect.last.onCall = () => {
+      sink.beforeAppend = never;
+      return done(text("hi"));
+    };
+    const outcome = executor.call("mcp.echo.echo", {});
+    await until(() => connect.last.taken.length === 1);
+    await settle();
+    const closing = executor.close();
+    await settle();
+    await clock.advance(5000);
+    expect(await outcome).toMatchObject({ status: "unknown", error: { reason: "not_logged" } });
+    await closing;
   });
 });
 
