@@ -7,7 +7,7 @@
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import { answerAsk, answerInputs, type AskHandlers } from "../../src/client/asks.ts";
+import { answerAsk, answering, answerInputs, type AskHandlers } from "../../src/client/asks.ts";
 import type { Client } from "../../src/client/client.ts";
 import { connectClient } from "../../src/client/connect.ts";
 import type { Reply } from "../../src/client/reply.ts";
@@ -96,10 +96,10 @@ const TARGETS: readonly Target[] = [
   target("asks", 0.05, fc.tuple(fc.array(hostileAsk, { minLength: 1, maxLength: 3 })), async (asks) => {
     const context = { signal: new AbortController().signal };
     for (const { method, params } of asks) {
-      const answer = await answerAsk(ASKS, method, params, context).catch(onlyTyped);
+      const answer = await answerAsk(HANDLERS, method, params, context).catch(onlyTyped);
       check(answer === undefined || asObject(answer) !== undefined, "an answer is no object");
     }
-    await answerInputs(ASKS, Object.fromEntries(asks.entries()) as unknown as JsonObject, context).catch(onlyTyped);
+    await answerInputs(HANDLERS, Object.fromEntries(asks.entries()) as unknown as JsonObject, context).catch(onlyTyped);
   }),
 
   target("probes", 0.05, fc.tuple(probeError), ({ code, data }) => {
@@ -198,7 +198,7 @@ function framesOf(chunks: readonly Uint8Array[], limit: number): string {
 
 const BROKEN = new Error("handler");
 /** Answers of every kind, and a failure. */
-const ASKS: AskHandlers = {
+const HANDLERS: AskHandlers = {
   form: ({ message }) => {
     if (message.length % 3 === 0) throw BROKEN;
     return message.length % 3 === 1 ? { action: "accept" } : { action: "decline" };
@@ -207,6 +207,7 @@ const ASKS: AskHandlers = {
   sample: (params) => "tools" in params ? undefined : { role: "assistant", content: [], model: "m" },
   roots: () => [{ uri: "file:///a" }],
 };
+const ASKS = answering(HANDLERS);
 
 /** Several requests at once; each has an outcome, whatever comes. */
 async function everyCall(client: Client, clock: FakeClock): Promise<Reply[]> {
