@@ -4,6 +4,7 @@ import { ResponseCache } from "./client/cache.ts";
 import type { HostAsks } from "./call/host_asks.ts";
 import { capabilitiesOf } from "./client/asks.ts";
 import { connectClient } from "./client/connect.ts";
+import { TASKS_EXTENSION } from "./client/tasks.ts";
 import { createLog, type EventSink } from "./events/log.ts";
 import { memoryLog } from "./events/memory_store.ts";
 import { correlatingMembers } from "./events/vocabulary.ts";
@@ -139,7 +140,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     onError,
     slots: new Slots(options.maxParallelStarts ?? MAX_PARALLEL_STARTS),
     connect: connectClient,
-    ...(options.asks === undefined ? {} : { asks: declaredTo(options.asks) }),
+    asks: declaredTo(options.asks ?? {}),
     verdicts: options.verdicts ?? memoryVerdicts(),
     cache: new ResponseCache({ clock }),
     policy: options.restartPolicy ?? exponentialBackoff(),
@@ -173,9 +174,10 @@ export async function createHost(options: HostOptions): Promise<Host> {
   }
 }
 
-/** What servers are told of the handlers. */
+/** What servers are told: what there are handlers for, and that a call may become a task. */
 function declaredTo(asks: HostAsks): ServerAsks {
-  return { capabilities: capabilitiesOf(asks), ...(asks.roots === undefined ? {} : { roots: asks.roots }) };
+  const capabilities = { ...capabilitiesOf(asks), extensions: TASKS_EXTENSION };
+  return { capabilities, ...(asks.roots === undefined ? {} : { roots: asks.roots }) };
 }
 
 /** A listener of the user's that fails must not end what it is told about. */

@@ -28,6 +28,8 @@ export function readFailure(reply: FailedReply, loss: { readonly reason: string 
         : { kind: "cancelled", outcome: open };
     case "ERR_SESSION_CLOSED":
       return failed("session_closed", open);
+    case "ERR_DENIED":
+      return failed("permission_denied", open);
     case "ERR_TIMEOUT":
       return failed("timeout", open);
     case "ERR_INVALID_ARGUMENTS":

@@ -86,6 +86,16 @@ export class Inputs {
     };
   }
 
+  /** Answers what a task asks for. Throws what cannot be answered, and a refusal that has no form of its own. */
+  async answerNow(inputRequests: JsonObject): Promise<JsonObject> {
+    const begun = this.begin(inputRequests);
+    await this.#call.append(begun.events);
+    const answered = await begun.answers();
+    await this.#call.append(answered.events);
+    if (answered.kind === "refused") throw answered.error;
+    return answered.responses;
+  }
+
   /** Ends what is still open, with its call. */
   closing(): EventInput[] {
     const withdrawn = { action: "withdrawn", error: undefined } as const;

@@ -1,6 +1,7 @@
 import type { CatalogEntry } from "../catalog/catalog.ts";
 import type { Reply } from "../client/reply.ts";
 import type { EventInput } from "../events/event.ts";
+import { taskParamsFor } from "../client/tasks.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { JsonObject } from "../protocol/model.ts";
@@ -42,6 +43,8 @@ export type Sent =
     readonly server: string;
     readonly durationMs: number;
     readonly resends: number;
+    /** The server was asked to make a task of it. */
+    readonly isTask: boolean;
   }
   /** Without an outcome when the tool is not any more what was allowed; nothing was sent then. */
   | { readonly kind: "ended"; readonly outcome: Outcome | undefined };
@@ -93,8 +96,10 @@ export async function sendRound(
         moves === 0 && number === 1 ? [...pending, started, toolStarted(call)] : [...pending, started],
       );
       pending = [];
+      const task = taskParamsFor(lease.client.facts, entry.definition);
       const sentAt = clock.monotonic();
-      const reply = await send(call, lease, route, round, Math.max(1, timeoutMs - waitedMs), inputs, context);
+      const asked = task === undefined ? round : { ...round, input: { ...task, ...round.input } };
+      const reply = await send(call, lease, route, asked, Math.max(1, timeoutMs - waitedMs), inputs, context);
       const wasNotExecuted = reply.kind === "failed" && (!reply.sent || (reply.refused && resends === 0));
       if (wasNotExecuted && lease.loss !== undefined && moves < MAX_MOVES && !call.signal.aborted) {
         // Its connection has ended under it and the server did not execute it: it may go to the next connection.
@@ -106,7 +111,7 @@ export async function sendRound(
       }
       isHandedOn = true;
       const durationMs = Math.round(clock.monotonic() - sentAt);
-      return { kind: "answered", reply, lease, server: server.name, durationMs, resends };
+      return { kind: "answered", reply, lease, server: server.name, durationMs, resends, isTask: task !== undefined };
     } finally {
       if (!isHandedOn) lease.release();
     }

@@ -1,12 +1,13 @@
 import type { CatalogEntry } from "../catalog/catalog.ts";
 import type { FailedReply, Reply } from "../client/reply.ts";
 import { MAX_ROUNDS, outOfTime, tooManyRounds } from "../client/rounds.ts";
+import { awaitTask, taskOf, type TaskRef } from "../client/tasks.ts";
 import { isAgreed, urlsRequired } from "../client/url_ask.ts";
 import type { EventInput } from "../events/event.ts";
 import type { ToolFailureReason } from "../events/payloads.ts";
 import { cancelled } from "../kernel/abort.ts";
 import { sleep } from "../kernel/clock.ts";
-import { type HostError, isHostError, unsupported } from "../kernel/errors.ts";
+import { HostError, isHostError, unsupported } from "../kernel/errors.ts";
 import type { JsonObject } from "../protocol/model.ts";
 import type { Call } from "./call.ts";
 import { callSuspended } from "./call_events.ts";
@@ -18,6 +19,9 @@ import { type Round, sendRound, type Sent, type ServerRoute } from "./round.ts";
 
 /** First wait before a round for which the server wanted nothing but patience; it doubles. */
 const PATIENCE_MS = 250;
+/** How long one look at a task may take. */
+const LOOK_MS = 30_000;
+const MAX_TASK_ID = 256;
 
 /**
  * Makes an allowed call, in as many rounds as its server asks for. `before` are the events that the call rests on and
@@ -56,7 +60,7 @@ export async function callServer(
 /** Ends the call with an answer, or goes on where the server wants something first. */
 async function afterRound(
   call: Call,
-  sent: Extract<Sent, { kind: "answered" }>,
+  sent: Answered,
   round: Round,
   entry: CatalogEntry,
   inputs: Inputs | undefined,
@@ -66,10 +70,13 @@ async function afterRound(
   const before = inputs?.closing() ?? [];
   const last: LastRound = { number: round.number, server, entry, durationMs, resends, isOpen: true, before };
   try {
+    const task = taskOf(reply, sent.isTask);
+    if (task !== undefined) return { outcome: await awaitEnd(call, task, sent, round, last, inputs, context) };
     if (reply.kind === "task") {
-      // The server goes on with it and nobody will fetch the result.
-      const what = `wait for the task that ${call.tool} was made into`;
-      const error = unsupported(what, "call a tool that answers at once");
+      const error = new HostError(
+        "ERR_PROTOCOL",
+        `Cannot wait for the task that ${call.tool} was made into: it has no id`,
+      );
       const failure: Failure = { kind: "failed", reason: "invalid_result", outcome: "unknown", status: "unknown" };
       return { outcome: await fail(call, notGoingOn(error, reply.resends), failure, last, undefined, context) };
     }
@@ -86,6 +93,41 @@ async function afterRound(
   }
 }
 
+/** Waits for the task that the server has made of the call, and ends the call with its result. */
+async function awaitEnd(
+  call: Call,
+  task: TaskRef,
+  { reply, lease, resends }: Answered,
+  round: Round,
+  last: LastRound,
+  inputs: Inputs | undefined,
+  context: ServerCallContext,
+): Promise<Outcome> {
+  const { clock } = context;
+  const startedAt = clock.monotonic() - last.durationMs;
+  const bytes = "bytes" in reply ? reply.bytes : 0;
+  const made = callSuspended(call, { ...last, resends: resends + reply.resends }, bytes, {
+    task: { taskId: context.scrubber.text(task.taskId).slice(0, MAX_TASK_ID) },
+  });
+  await call.append([...last.before, made]);
+  const ended = await awaitTask(lease.client, task, {
+    signal: call.signal,
+    clock,
+    timeoutMs: LOOK_MS,
+    maxTotalMs: Math.max(1, round.maxTotalMs - last.durationMs),
+    takesSpills: true,
+    ...(inputs === undefined ? {} : { answers: { inputs: (asked) => inputs.answerNow(asked), alone: inputs.answer } }),
+  });
+  if (ended.kind === "failed" && !lease.client.isOpen) await lease.whenLost();
+  return await finish(call, ended as Answer, lease.loss, {
+    ...last,
+    durationMs: Math.round(clock.monotonic() - startedAt),
+    isOpen: false,
+    before: inputs?.closing() ?? [],
+  }, context);
+}
+
+type Answered = Extract<Sent, { kind: "answered" }>;
 type Answer = Extract<Reply, { kind: "done" | "failed" }>;
 
 /** What the server wants before it goes on. */
@@ -108,7 +150,7 @@ function askedFor(reply: Reply, inputs: Inputs | undefined): Further | undefined
 async function goOn(
   call: Call,
   { inputRequests, requestState, bytes, orElse }: Further,
-  sent: Extract<Sent, { kind: "answered" }>,
+  sent: Answered,
   round: Round,
   last: LastRound,
   inputs: Inputs | undefined,

@@ -56,6 +56,7 @@ export type AskMethod = "elicitation/create" | "sampling/createMessage" | "roots
 /** For which kinds of asks there is a handler. */
 export type AskKinds = { readonly [K in keyof AskHandlers]?: unknown };
 
+const RELATED_TASK = "io.modelcontextprotocol/related-task";
 const MAX_ASKS = 32;
 const INVALID_PARAMS = -32602;
 const METHOD_NOT_FOUND = -32601;
@@ -110,6 +111,18 @@ export async function answerAsk(
   context: AskContext,
 ): Promise<JsonObject> {
   const given = asObject(params) ?? {};
+  const result = await resultOf(handlers, method, given, context);
+  // What belongs to a task says so, answers too (2025-11-25, tasks).
+  const task = asObject(given["_meta"])?.[RELATED_TASK];
+  return task === undefined ? result : { ...result, _meta: { ...asObject(result["_meta"]), [RELATED_TASK]: task } };
+}
+
+async function resultOf(
+  handlers: AskHandlers,
+  method: string,
+  given: JsonObject,
+  context: AskContext,
+): Promise<JsonObject> {
   if (method === "elicitation/create") return await elicit(handlers, given, context);
   if (method === "sampling/createMessage" && handlers.sample !== undefined) {
     return await sample(handlers, handlers.sample, given, context);

@@ -25,6 +25,15 @@ export {
 } from "./asks.ts";
 export type { UrlAsk, UrlDoubt } from "./url_ask.ts";
 export { requestInRounds, type RoundsOptions } from "./rounds.ts";
+export {
+  awaitTask,
+  type TaskAnswers,
+  taskOf,
+  type TaskOptions,
+  taskParamsFor,
+  type TaskRef,
+  TASKS_EXTENSION,
+} from "./tasks.ts";
 export type { FailedReply, Reply } from "./reply.ts";
 export type { FullList, PageLimits, Requester } from "./pages.ts";
 export {

@@ -55,7 +55,10 @@ function read(method: string, result: unknown, takesTasks: boolean): Meaning {
   const type = object["resultType"];
   if (type === undefined || type === "complete") return { kind: "done", result: object };
   if (type === "input_required" && INPUT_METHODS.has(method)) return readInputRequired(method, object);
-  if (type === "task" && takesTasks && method === "tools/call") return { kind: "task", task: object };
+  // Two examples of the extension give the word also to a look at a task, where "complete" belongs.
+  if (type === "task" && takesTasks && (method === "tools/call" || method === "tasks/get")) {
+    return { kind: "task", task: object };
+  }
   const found = typeof type === "string" ? JSON.stringify(wholeText(type)) : `a ${typeof type}`;
   return {
     kind: "invalid",

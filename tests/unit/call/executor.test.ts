@@ -213,12 +213,12 @@ describe("a call that gets no usable answer", () => {
       "ERR_UNSUPPORTED_HERE",
     ],
     [
-      "a task",
+      "a task without a name",
       { kind: "task", task: {}, bytes: 1, resends: 0 } as const,
       "unknown",
       "invalid_result",
       "unknown",
-      "ERR_UNSUPPORTED_HERE",
+      "ERR_PROTOCOL",
     ],
     ["content of another shape", done({ content: "text" }), "failed", "invalid_result", "answered", "ERR_PROTOCOL"],
   ])("%s", async (_what, reply, status, reason, sentAs, code) => {

@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import type { CallOptions } from "../../../src/call/call.ts";
+import type { HostAsks } from "../../../src/call/host_asks.ts";
+import type { Reply } from "../../../src/client/reply.ts";
+import { HostError } from "../../../src/kernel/errors.ts";
+import type { JsonObject } from "../../../src/protocol/model.ts";
+import { done, failed, text, toolNamed } from "../../fixtures/fake_client.ts";
+import { settle, until } from "../../fixtures/settle.ts";
+import { type CallScene, callScene, unbalanced } from "./call_setup.ts";
+
+const task: Reply = { kind: "task", task: { taskId: "t1", pollIntervalMs: 500 }, bytes: 9, resends: 0 };
+const confirm = {
+  method: "elicitation/create",
+  params: {
+    message: "Sure?",
+    requestedSchema: { type: "object", properties: { ok: { type: "boolean", default: true } } },
+  },
+};
+const STARTED = ["permission.requested", "permission.resolved", "mcp.call.started", "tool.started"];
+
+/** A call that its server has made a task of; `looks` is what each look at it finds. */
+async function pending(looks: (JsonObject | Reply)[], asks?: HostAsks, options?: CallOptions) {
+  const scene = await callScene(asks === undefined ? {} : { asks });
+  const requests: [string, JsonObject][] = [];
+  let at = 0;
+  scene.connect.last.onRequest = (method, params) => {
+    requests.push([method, params]);
+    if (method !== "tasks/get") return done({});
+    const look = looks[Math.min(at++, looks.length - 1)]!;
+    return "kind" in look ? look as Reply : done(look as JsonObject);
+  };
+  const outcome = scene.executor.call("mcp.echo.echo", {}, options);
+  (await until(() => scene.connect.last.calls[0])).answer(task);
+  await settle();
+  return { scene, requests, outcome };
+}
+
+const payload = (scene: CallScene, type: string): unknown =>
+  scene.sink.events.find((event) => event.type === type)?.payload;
+
+describe("call that its server has made a task of", () => {
+  it("ends as any call, once the task has: one more event says that it waits (C-TEXT-02)", async () => {
+    const { scene, outcome } = await pending([{ status: "working" }, { status: "completed", result: text("hi") }]);
+    expect(scene.sink.batches).toEqual([STARTED, ["mcp.call.completed"]]);
+    expect(payload(scene, "mcp.call.completed")).toMatchObject({ task: { taskId: "t1" }, bytes: 9 });
+    await scene.clock.advance(1000);
+    expect(await outcome).toMatchObject({ status: "completed", output: "hi", durationMs: 1000 });
+    expect(scene.sink.batches).toEqual([STARTED, ["mcp.call.completed"], ["tool.completed"]]);
+    expect(unbalanced(scene.sink)).toEqual([]);
+  });
+
+  it("puts what the task asks to the host's handlers, both ends logged before it is sent (C-TEXT-04)", async () => {
+    const looks = [
+      { status: "input_required", inputRequests: { a: confirm } },
+      { status: "completed", result: text("hi") },
+    ];
+    const { scene, requests, outcome } = await pending(looks, { form: () => ({ action: "accept" }) });
+    await scene.clock.advance(1000);
+    expect((await outcome).status).toBe("completed");
+    expect(requests.map(([method]) => method)).toEqual(["tasks/get", "tasks/update", "tasks/get"]);
+    expect(requests[1]![1]).toEqual({
+      taskId: "t1",
+      inputResponses: { a: { action: "accept", content: { ok: true } } },
+    });
+    expect(scene.sink.batches.slice(2)).toEqual([["mcp.input.requested"], ["mcp.input.resolved"], ["tool.completed"]]);
+  });
+
+  it("fails with what the task failed with", async () => {
+    const { scene, outcome } = await pending([{ status: "failed", error: { code: -32000, message: "no" } }]);
+    await scene.clock.advance(500);
+    expect(await outcome).toMatchObject({ status: "failed", error: { code: "-32000", reason: "remote_error" } });
+    expect(scene.sink.batches.at(-1)).toEqual(["tool.failed"]);
+  });
+
+  it.each<[claim: string, status: string, end: (scene: CallScene, controller: AbortController) => unknown]>([
+    ["its caller", "cancelled", (_scene, controller) => controller.abort()],
+    ["the end of the session", "unknown", (scene) => scene.executor.close()],
+  ])(
+    "is cancelled at the server with %s, and what became of it is not known (C-CANC-03)",
+    async (_claim, status, end) => {
+      const controller = new AbortController();
+      const { scene, requests, outcome } = await pending([{ status: "working" }], undefined, {
+        signal: controller.signal,
+      });
+      await scene.clock.advance(500);
+      void end(scene, controller);
+      expect((await outcome).status).toBe(status);
+      expect(requests.at(-1)).toEqual(["tasks/cancel", { taskId: "t1" }]);
+      expect(scene.sink.events.at(-1)!.payload).toMatchObject({ outcome: "unknown" });
+      expect(unbalanced(scene.sink)).toEqual([]);
+    },
+  );
+
+  it("is unknown when its server is gone", async () => {
+    const gone = failed(new HostError("ERR_CONNECTION_LOST", "gone"), true);
+    const { scene, outcome } = await pending([gone]);
+    await scene.connect.last.end();
+    await scene.clock.advance(500);
+    expect(await outcome).toMatchObject({ status: "unknown", error: { reason: "mcp_server_restarted" } });
+  });
+
+  it("is asked for only where the tool demands it (C-TASK-02)", async () => {
+    const scene = await callScene();
+    scene.connect.last.tools = [{ ...toolNamed("long"), execution: { taskSupport: "required" } }];
+    Object.assign(scene.connect.last.facts.capabilities, { tasks: { requests: { tools: { call: {} } } } });
+    scene.connect.last.notice("notifications/tools/list_changed");
+    await scene.clock.advance(2000);
+    scene.connect.last.onRequest = (method) =>
+      method === "tasks/get" ? done({ status: "completed" }) : done(text("long"));
+    const outcome = scene.executor.call("mcp.echo.long", {});
+    const call = await until(() => scene.connect.last.calls[0]);
+    expect(call.params).toEqual({ name: "long", arguments: {}, task: {} });
+    call.answer(done({ task: { taskId: "t2", status: "working", pollInterval: 200 } }));
+    await settle();
+    await scene.clock.advance(200);
+    expect(await outcome).toMatchObject({ status: "completed", output: "long" });
+  });
+});
