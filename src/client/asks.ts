@@ -93,11 +93,8 @@ export interface Asks {
  * ```
  */
 export function answering(handlers: AskHandlers): Asks {
-  return Object.freeze({
-    handlers,
-    capabilities: capabilitiesOf(handlers),
-    answer: (method, params, signal) => answerAsk(handlers, method, params, { signal }),
-  });
+  const answer: AskAnswerer = (method, params, signal) => answerAsk(handlers, method, params, { signal });
+  return Object.freeze({ handlers, capabilities: capabilitiesOf(handlers), answer });
 }
 
 /**

@@ -46,13 +46,13 @@ export async function requestInRounds(
       maxTotalMs: remainingMs,
     });
     resends += reply.resends;
-    const urls = reply.kind === "failed" && asks.url !== undefined ? urlsRequired(reply.error) : undefined;
+    const urls = reply.kind === "failed" && asks.handlers.url !== undefined ? urlsRequired(reply.error) : undefined;
     if (reply.kind !== "input_required" && urls === undefined) return { ...reply, resends };
     if (round >= maxRounds) return ended(tooManyRounds(method, maxRounds), resends);
     try {
       if (reply.kind !== "input_required") {
         remainingMs -= clock.monotonic() - from;
-        if (!isAgreed(await answerInputs(asks, urls!, context))) return { ...reply, resends };
+        if (!isAgreed(await answerInputs(asks.handlers, urls!, context))) return { ...reply, resends };
         next = {};
         if (remainingMs <= 0) return ended(outOfTime(method), resends);
         continue;

@@ -5,7 +5,7 @@ import type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
 import type { JsonObject, Tool } from "../protocol/model.ts";
 import { abortSpills, type Spill } from "../jsonrpc/spill_sink.ts";
 import { asObject } from "../protocol/results.ts";
-import { answererOf, answerInputs, type AskHandlers } from "./asks.ts";
+import { answerInputs, type Asks } from "./asks.ts";
 import type { Client, RequestOptions, ServerFacts } from "./client.ts";
 import type { FailedReply, Reply } from "./reply.ts";
 
@@ -32,8 +32,8 @@ export interface TaskAnswers {
 
 export interface TaskOptions
   extends Pick<RequestOptions, "signal" | "timeoutMs" | "maxTotalMs" | "onProgress" | "takesSpills"> {
-  /** Answers what the server asks for the sake of the task. Default: nothing is answered. */
-  readonly asks?: AskHandlers;
+  /** Answers what the server asks for the sake of the task, see `answering`. Default: nothing is answered. */
+  readonly asks?: Asks;
   /** In the place of `asks`. */
   readonly answers?: TaskAnswers;
   /** Default: the runtime's. */
@@ -115,8 +115,8 @@ class TaskWait {
     this.#deadline = this.#clock.monotonic() + Math.min(options.maxTotalMs ?? MAX_TOTAL_MS, task.ttlMs ?? Infinity);
     const { asks, answers, signal } = options;
     this.#answers = answers ?? (asks && {
-      inputs: (inputs) => answerInputs(asks, inputs, { signal: signal ?? new AbortController().signal }),
-      alone: answererOf(asks),
+      inputs: (inputs) => answerInputs(asks.handlers, inputs, { signal: signal ?? new AbortController().signal }),
+      alone: asks.answer,
     });
   }
 

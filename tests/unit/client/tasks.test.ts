@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AskHandlers } from "../../../src/client/asks.ts";
+import { answering, type Asks } from "../../../src/client/asks.ts";
 import type { Client, RequestOptions } from "../../../src/client/client.ts";
 import type { FailedReply, Reply } from "../../../src/client/reply.ts";
 import { awaitTask, taskOf, type TaskOptions, taskParamsFor, type TaskRef } from "../../../src/client/tasks.ts";
@@ -30,7 +30,7 @@ const confirm = {
     requestedSchema: { type: "object", properties: { ok: { type: "boolean", default: true } } },
   },
 };
-const accepts: AskHandlers = { form: () => ({ action: "accept" }) };
+const accepts = answering({ form: () => ({ action: "accept" }) });
 const accepted = { action: "accept", content: { ok: true } };
 
 /** A task that stands as told, look by look; the last holds on. */
@@ -157,7 +157,7 @@ describe("wait for a task of the extension", () => {
 
   it("does not count the time of a person", async () => {
     let answer: (value: { action: "accept" }) => void = () => {};
-    const asks: AskHandlers = { form: () => new Promise((resolve) => answer = resolve) };
+    const asks: Asks = answering({ form: () => new Promise((resolve) => answer = resolve) });
     const { clock, ended } = waiting(extension, [
       { status: "input_required", inputRequests: { a: confirm } },
       { status: "completed", result: { content } },
