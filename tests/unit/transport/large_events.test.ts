@@ -22,7 +22,7 @@ function openStream(delays = false): Stream {
     open: () => ({
       write(utf8) {
         spilled.bytes += utf8.length;
-        if (delays) return Promise.resolve();
+        return delays ? Promise.resolve() : undefined;
       },
       close: () => Promise.reject(new Error("not asked for")),
       abort: () => void spilled.aborted++,
