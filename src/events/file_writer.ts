@@ -26,7 +26,7 @@ export interface FileWriterOptions {
   readonly onClose: () => void;
 }
 
-type Step = "check" | "write" | "sync";
+type Step = "look" | "write" | "sync" | "check";
 const TAKEN_OVER = "another owner has taken it over";
 
 interface Waiting {
@@ -135,7 +135,7 @@ export class FileWriter implements StreamWriter {
     for (const { events } of batch) {
       for (const event of events) block.add(eventJson(last = event));
     }
-    let step: Step = "check";
+    let step: Step = "look";
     try {
       if (!await lock.heldLately()) return this.#refuse(fenced(stream, TAKEN_OVER));
       if ((await file.size()) > this.#end.offset) {
@@ -160,15 +160,16 @@ export class FileWriter implements StreamWriter {
   }
 
   /**
-   * What a failed commit does to the writer. A failed write is cut off and the writer goes on. After a failed sync nobody
-   * knows what the device has, and after a failed check nobody knows whose file it is: both end the writer.
+   * What a failed commit does to the writer. Where it could not even look whether the stream is still its own, nothing is
+   * written, and the next commit looks again. A failed write is cut off and the writer goes on. After a failed sync nobody
+   * knows what the device has, and after a failed check behind a write nobody knows whose file it is: both end the writer.
    */
   async #fail(step: Step, cause: unknown): Promise<HostError> {
     const { stream } = this.#options;
-    const details = { cause, facts: { stream } };
+    const details = { cause, facts: { stream, ...(step === "look" ? { passing: true } : {}) } };
     const found = `the ${step} failed with ${causeCode(cause)}`;
-    const isCut = step !== "check" && await this.#cutBack();
-    if (step === "write" && isCut) {
+    const isClean = step === "look" || (step !== "check" && await this.#cutBack());
+    if (isClean && step !== "sync") {
       return new HostError("ERR_NOT_LOGGED", `Cannot append to stream "${stream}": ${found}`, details);
     }
     return this.#refuse(

@@ -34,6 +34,14 @@ export interface SinkOptions {
   readonly onClosed: (seq: number) => void;
 }
 
+/** Why appends are refused. */
+interface Failure {
+  readonly code: "ERR_NOT_LOGGED" | "ERR_LOG_POISONED";
+  readonly cause: unknown;
+  /** Nothing was written: what comes once all that waits is back may succeed. */
+  readonly isPassing: boolean;
+}
+
 /** Most events that may wait for the store at once. */
 const MAX_WAITING_EVENTS = 65_536;
 
@@ -44,7 +52,9 @@ export class Sink implements EventSink {
   #seq: number;
   /** `seq` of the last event that was numbered, stored or not. */
   #numbered: number;
-  #failure: { readonly code: "ERR_NOT_LOGGED" | "ERR_LOG_POISONED"; readonly cause: unknown } | undefined;
+  #failure: Failure | undefined;
+  /** Appends that the store has not answered. */
+  #underWay = 0;
   #isClosed = false;
   #closing: Promise<void> | undefined;
 
@@ -70,18 +80,28 @@ export class Sink implements EventSink {
       return Promise.reject(error);
     }
     this.#numbered += made.length;
+    this.#underWay++;
     return this.#options.writer.append(expectedSeq, made).then(
       () => {
+        this.#underWay--;
         this.#seq += made.length;
         this.#options.onStored(made);
         return made;
       },
       (cause: unknown) => {
-        this.#failure ??= {
-          code: isHostError(cause, "ERR_LOG_POISONED") ? "ERR_LOG_POISONED" : "ERR_NOT_LOGGED",
-          cause,
-        };
-        throw this.#refusal(this.#failure);
+        this.#underWay--;
+        const isPassing = isHostError(cause) && cause.facts["passing"] === true;
+        if (this.#failure === undefined || (this.#failure.isPassing && !isPassing)) {
+          const code = isHostError(cause, "ERR_LOG_POISONED") ? "ERR_LOG_POISONED" : "ERR_NOT_LOGGED";
+          this.#failure = { code, cause, isPassing };
+        }
+        const refusal = this.#refusal(this.#failure);
+        // The store is as it was, and so are the numbers once all that were given are back.
+        if (this.#failure.isPassing && this.#underWay === 0) {
+          this.#failure = undefined;
+          this.#numbered = this.#seq;
+        }
+        throw refusal;
       },
     );
   }
@@ -131,11 +151,13 @@ export class Sink implements EventSink {
   }
 
   #refusal(
-    { code, cause }: { readonly code: "ERR_NOT_LOGGED" | "ERR_LOG_POISONED"; readonly cause: unknown },
+    { code, cause, isPassing }: Failure,
   ): HostError {
     return new HostError(
       code,
-      `Cannot append to stream "${this.stream}": the store failed with ${causeCode(cause)}; open the stream again`,
+      `Cannot append to stream "${this.stream}": the store failed with ${causeCode(cause)}; ${
+        isPassing ? "try again" : "open the stream again"
+      }`,
       { cause, facts: { stream: this.stream, reason: causeCode(cause) } },
     );
   }

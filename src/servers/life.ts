@@ -2,7 +2,8 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Client } from "../client/client.ts";
 import type { EventCursor, EventInput } from "../events/event.ts";
 import { atMost, sleep } from "../kernel/clock.ts";
-import { type HostError, isHostError } from "../kernel/errors.ts";
+import { HostError, isHostError } from "../kernel/errors.ts";
+import { isThenable } from "../kernel/listener.ts";
 import type { TransportEnd } from "../transport/transport.ts";
 import { type Attempt, newAttempt } from "./attempt.ts";
 import { CatalogRefresh } from "./catalog_refresh.ts";
@@ -14,7 +15,7 @@ import { faultOf } from "./fault.ts";
 import { KeepAlive } from "./keep_alive.ts";
 import type { LifeContext, LifeOwner } from "./life_owner.ts";
 import { closedMeanwhile, refusalOf } from "./refusal.ts";
-import { lossReason, type RestartStep } from "./restart_policy.ts";
+import { isRestartStep, lossReason, nextStep, type RestartStep } from "./restart_policy.ts";
 import {
   authRequiredEvent,
   catalogChangedEvent,
@@ -272,13 +273,23 @@ export class Life {
 
   #nextStep(readyForMs: number | undefined): RestartStep {
     const { policy, onError } = this.#context;
+    const history = { crashes: this.#crashes, readyForMs };
+    const { restart } = this.#owner.config;
     try {
-      return policy.nextStep({ crashes: this.#crashes, readyForMs }, this.#owner.config.restart);
+      const step: unknown = policy.nextStep(history, restart);
+      if (isRestartStep(step)) return step;
+      if (isThenable(step)) Promise.resolve(step).catch(onError);
+      onError(
+        new HostError(
+          "ERR_CONFIG",
+          "Cannot use a restart policy: its answer is no step, wanted one at once, with a delay of 0 to 2147483647 ms",
+        ),
+      );
     } catch (error) {
-      // A policy of the user's that fails must not leave a server between two states.
       onError(error);
-      return giveUp(this.#crashes);
     }
+    // A policy of the user's that fails must not leave a server between two states.
+    return nextStep(history, restart, Math.random);
   }
 
   /** Where the event came to stand; `undefined` when the log did not take it in time. */

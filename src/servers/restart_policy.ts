@@ -34,6 +34,18 @@ export function nextStep(history: CrashHistory, config: RestartConfig, random: (
   return { kind: "restart", crashes, delayMs: Math.min(config.capMs, Math.round(delayMs * spread)) };
 }
 
+/** The longest delay that every runtime's timers hold. */
+const MAX_DELAY_MS = 2_147_483_647;
+
+/** True for what a policy may answer: one of the user's may answer anything. */
+export function isRestartStep(value: unknown): value is RestartStep {
+  if (typeof value !== "object" || value === null) return false;
+  const { kind, crashes, delayMs } = value as Record<string, unknown>;
+  if (!Number.isSafeInteger(crashes) || (crashes as number) < 0) return false;
+  return kind === "give_up" ||
+    (kind === "restart" && typeof delayMs === "number" && delayMs >= 0 && delayMs <= MAX_DELAY_MS);
+}
+
 /** The policy of a host that names no other. */
 export function exponentialBackoff(random: () => number = Math.random): RestartPolicy {
   return Object.freeze({

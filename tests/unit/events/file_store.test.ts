@@ -420,6 +420,24 @@ describe("file log lock", () => {
     await expect(first.append(1, [storedEvent("s", 2)])).rejects.toMatchObject({ code: "ERR_FENCED" });
   });
 
+  it("refuses what it could not look before, and goes on with what comes then", async () => {
+    const on = disk();
+    const store = openStore(on);
+    const writer = await store.open("s");
+    await writer.append(0, [storedEvent("s", 1)]);
+    await on.clock.advance(2000);
+    on.files.fault = ({ path }) => path === "log/lock" ? "EMFILE" : undefined;
+    const refused = await Promise.allSettled([
+      writer.append(1, [storedEvent("s", 2)]),
+      writer.append(2, [storedEvent("s", 3)]),
+    ]);
+    for (const result of refused) expect(result).toMatchObject({ reason: { code: "ERR_NOT_LOGGED" } });
+    on.files.fault = undefined;
+    await writer.append(1, [storedEvent("s", 2)]);
+    expect(seqs(await readAll(store))).toEqual([1, 2]);
+    await store.close();
+  });
+
   it("does not cut into a file that another one may own by now", async () => {
     const on = disk();
     const first = await openStore(on).open("s");

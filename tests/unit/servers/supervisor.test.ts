@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HostError } from "../../../src/kernel/errors.ts";
+import type { RestartStep } from "../../../src/servers/restart_policy.ts";
 import { failed } from "../../fixtures/fake_client.ts";
 import { settle } from "../../fixtures/settle.ts";
 import { rejection, scene } from "./supervisor_setup.ts";
@@ -125,6 +126,24 @@ describe("supervisor", () => {
     await clock.advance(100);
     expect(connect.attempts).toBe(2);
     expect(sink.ofType("mcp.server.restarting")[0]!.payload).toMatchObject({ delayMs: 7 });
+  });
+
+  it.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["no step", {}],
+    ["a promise", Promise.resolve({ kind: "restart", crashes: 1, delayMs: 1 })],
+    ["a step of another kind", { kind: "x", crashes: 1 }],
+    ["no number", { kind: "restart", crashes: 1, delayMs: NaN }],
+    ["a negative delay", { kind: "restart", crashes: 1, delayMs: -1 }],
+    ["a delay that no timer holds", { kind: "restart", crashes: 1, delayMs: 1e12 }],
+  ])("reports a policy that answers %s and goes by its own", async (_what, step) => {
+    const { server, connect, sink, clock, errors } = scene({}, { policy: { nextStep: () => step as RestartStep } });
+    connect.onConnect = (dialling) => dialling.fail(gone);
+    server.supervise();
+    await clock.advance(60_000);
+    expect(connect.attempts).toBe(4);
+    expect(sink.types.at(-1)).toBe("mcp.server.permanently_failed");
+    expect(errors).toContainEqual(expect.objectContaining({ code: "ERR_CONFIG" }));
   });
 
   it("does not try again what no start can change", async () => {
