@@ -97,7 +97,8 @@ export async function fillPrompt(
       message,
       output: await readOutput({ content: [message.content] }, context.output, signal),
     })));
-    const expanded = [...keptOf(target, shown), promptExpanded(target, requestId, shown, reading.durationMs)];
+    const { durationMs } = reading;
+    const expanded = [...keptOf(target, shown), promptExpanded(target, requestId, shown, durationMs)];
     const messages = shown.map(({ message: { role }, output }): PromptOutcomeMessage => ({
       role,
       content: output.content[0]!,
@@ -109,7 +110,6 @@ export async function fillPrompt(
       if (use.kind === "denied") return await end(use.failure, use.events);
       unwritten = await reading.append([...use.events, ...userMessages(target, shown)]);
     }
-    const { durationMs } = reading;
     if (unwritten !== undefined) return withoutMessages(target, requestId, unwritten, durationMs, context);
     const { description } = offered.value;
     return {

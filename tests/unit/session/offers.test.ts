@@ -531,7 +531,7 @@ describe("log level of a server", () => {
     }
     await settle();
     const logs = (await host.readEvents()).filter(({ type }) => type === "mcp.log");
-    expect(logs.map(({ payload }) => [payload["server"], payload["level"]])).toEqual([
+    expect(logs.map(({ payload }) => [payload["server"], payload["level"]]).sort()).toEqual([
       ["loud", "info"],
       ["loud", "warning"],
       ["other", "warning"],
