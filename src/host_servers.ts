@@ -1,4 +1,5 @@
 import type { EventSink } from "./events/log.ts";
+import { HostError } from "./kernel/errors.ts";
 import type { Scrubber } from "./scrub/scrubber.ts";
 import { memberOf, normaliseServer, placeOf } from "./servers/config.ts";
 import type { ServerConfigInput } from "./servers/config_input.ts";
@@ -72,6 +73,12 @@ export class ConfiguredServers {
 
   /** Makes them exactly those of a list. Lists that come meanwhile wait for the one before. */
   sync(list: readonly ServerConfigInput[]): Promise<SyncReport[]> {
+    if (!Array.isArray(list)) {
+      const found = list === null ? "null" : typeof list;
+      return Promise.reject(
+        new HostError("ERR_INVALID_ARGUMENTS", `Cannot take servers over: found ${found}, wanted a list of them`),
+      );
+    }
     const synced = this.#syncing.then(async () => {
       const reports = await syncServers(this.#manager, list, this.#scrubber);
       this.#rejected = reports.flatMap(({ name, action, error }) =>

@@ -286,8 +286,10 @@ export class Executor {
     );
   }
 
-  #checkCall(name: unknown, { toolCallId, timeoutMs }: CallOptions): void {
+  #checkCall(name: unknown, options: CallOptions): void {
     this.#checkOpen();
+    checkOptions(options);
+    const { toolCallId, timeoutMs } = options;
     if (typeof name !== "string") {
       throw new HostError(
         "ERR_INVALID_ARGUMENTS",
@@ -313,4 +315,25 @@ export class Executor {
       throw new HostError("ERR_SESSION_CLOSED", `Cannot use session "${this.#options.session}": it is closed`);
     }
   }
+}
+
+/** What plain JavaScript may hand in. Throws `ERR_INVALID_ARGUMENTS`. */
+function checkOptions(options: unknown): void {
+  const refuse = (what: string, found: unknown, wanted: string): never => {
+    const shown = found === null
+      ? "null"
+      : typeof found === "string"
+      ? "another text"
+      : `a value of type ${typeof found}`;
+    throw new HostError("ERR_INVALID_ARGUMENTS", `Cannot call a tool: ${what} is ${shown}, wanted ${wanted}`);
+  };
+  if (typeof options !== "object" || options === null) {
+    return refuse("what goes with it", options, "an object of options");
+  }
+  const { signal, onAsk, turnId } = options as Record<string, unknown>;
+  if (signal !== undefined && !(signal instanceof AbortSignal)) refuse("its signal", signal, "an AbortSignal");
+  if (onAsk !== undefined && onAsk !== "wait" && onAsk !== "return" && onAsk !== "deny") {
+    refuse("its onAsk", onAsk, "wait, return or deny");
+  }
+  if (turnId !== undefined && typeof turnId !== "string") refuse("its turnId", turnId, "a string");
 }
