@@ -70,11 +70,24 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const { runtime, clock = systemClock, ids = randomIds } = options;
   checkBytes("maxOutputBytes", options.maxOutputBytes, 1024);
   checkBytes("maxFrameBytes", options.maxFrameBytes, 4 << 20);
+  checkBytes("maxParallelStarts", options.maxParallelStarts, 1);
+  checkList("servers", options.servers);
+  checkList("secrets", options.secrets);
   const maxFrameBytes = options.maxFrameBytes ?? runtime.maxFrameBytes ?? MAX_FRAME_BYTES;
   const localTools = createLocalTools(options.localTools ?? []);
   const policy = compilePolicy(options.permission);
   const secrets = new SecretRegistry();
-  for (const { label, value } of options.secrets ?? []) secrets.add(label, value);
+  for (const [index, secret] of (options.secrets ?? []).entries()) {
+    const { label, value } = (secret ?? {}) as { label?: unknown; value?: unknown };
+    if (typeof label !== "string" || typeof value !== "string") {
+      const found = typeof label === "string" ? `a value of type ${typeof value}` : "no label";
+      throw new HostError(
+        "ERR_CONFIG",
+        `Cannot use secrets[${index}]: found ${found}, wanted two strings, label and value`,
+      );
+    }
+    secrets.add(label, value);
+  }
   for (const [name, value] of Object.entries(runtime.environment())) {
     if (isSecretName(name) && !PLACE_NAME.test(name)) secrets.add(`env.${name}`, value);
     const credentials = /^[a-z][a-z0-9+.-]*:\/\/[^/@\s]*@/i.test(value) ? urlCredentials(value) : undefined;
@@ -186,6 +199,11 @@ function guarded(listener: HostOptions["onError"], scrubber: Scrubber): (error: 
     if (listener === undefined) return;
     tell(() => listener(shownError(error, scrubber)), () => {/* there is nobody left to tell */});
   };
+}
+
+function checkList(name: string, list: unknown): void {
+  if (list === undefined || Array.isArray(list)) return;
+  throw new HostError("ERR_CONFIG", `Cannot use ${name}: found ${list === null ? "null" : typeof list}, wanted a list`);
 }
 
 function checkBytes(name: string, bytes: unknown, least: number): void {
