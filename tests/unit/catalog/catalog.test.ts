@@ -245,6 +245,6 @@ describe("filter", () => {
     [["a.b"], [], "axb", false],
     [["__proto__"], [], "__proto__", true],
   ])("allow %j, deny %j: %s", (allow, deny, tool, passes) => {
-    expect(passesFilter({ allow, deny }, tool)).toBe(passes);
+    expect(passesFilter({ allow, deny }, [tool])).toBe(passes);
   });
 });

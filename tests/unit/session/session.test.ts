@@ -187,7 +187,7 @@ describe("session", () => {
   });
 
   it("is not taken over from itself: that is for streams whose owner is gone", async () => {
-    const { host, session } = await open({ takeOver: true });
+    const { host, session } = await open({}, { takeOver: true });
     expect(await rejection(host.session({ id: "s_1" }))).toMatchObject({ code: "ERR_LOG_LOCKED" });
     expect(await session.tool("mcp.echo.echo", {})).toMatchObject({ status: "completed" });
     const both = await Promise.allSettled([host.session({ id: "two" }), host.session({ id: "two" })]);
