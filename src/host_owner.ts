@@ -261,8 +261,11 @@ export class Host implements AsyncDisposable {
     await Promise.all([this.#global, ...this.#managers].map((manager) => manager.close()));
     await this.#letGo("gate", () => gate.close());
     await this.#letGo("desk", () => desk.close());
-    await sink.close({ type: "host.closed", payload: { reason: "closed" } }).catch(onError);
-    await log.close().catch(onError);
+    // The log waits for its streams by itself: one that does not answer is given its time once.
+    await Promise.all([
+      this.#letGo("stream of the host", () => sink.close({ type: "host.closed", payload: { reason: "closed" } })),
+      this.#letGo("event log", () => log.close()),
+    ]);
     await this.#letGo("store of artifacts", () => this.#artifacts.close());
     await this.#letGo("store of asks", () => this.#options.store?.close());
   }

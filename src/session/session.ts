@@ -9,6 +9,7 @@ import type { Outcome } from "../call/outcome.ts";
 import type { EventInput, HostEvent } from "../events/event.ts";
 import type { EventLog, EventSink } from "../events/log.ts";
 import type { Ids } from "../kernel/ids.ts";
+import { atMost } from "../kernel/clock.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
 import { isThenable } from "../kernel/listener.ts";
 import type { Desk, DeskAsk, DeskDecision } from "../permission/desk.ts";
@@ -27,6 +28,9 @@ import {
   type SessionResources,
 } from "./session_offers.ts";
 import { createTurnPort, type TurnPort } from "./turn_port.ts";
+
+/** What a log may take for the last event of a session. */
+const CLOSE_MS = 5000;
 
 /** What a host gives each of its sessions to work with. */
 export interface SessionContext {
@@ -263,7 +267,15 @@ export class Session implements AsyncDisposable {
     await Promise.all([this.#executor.close(), this.#offers.close()]);
     await manager.close();
     // A log that takes no more must not keep the session from ending.
-    await sink.close({ type: "session.closed", payload: { reason: "closed" } }).catch(call.onError);
+    const closed = sink.close({ type: "session.closed", payload: { reason: "closed" } }).then(() => true);
+    const isWritten = await atMost(call.clock, CLOSE_MS, closed).catch((error: unknown) => {
+      call.onError(error);
+      return true;
+    });
+    if (isWritten !== true) {
+      const found = `the event log has not answered within ${CLOSE_MS} ms`;
+      call.onError(new HostError("ERR_TIMEOUT", `Cannot write the end of session "${this.id}": ${found}`));
+    }
     onClosed();
   }
 
