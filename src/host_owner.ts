@@ -256,7 +256,7 @@ export class Host implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    const { gate, desk, sink, log, managing: { onError } } = this.#parts;
+    const { gate, desk, sink, log } = this.#parts;
     await Promise.all([...this.#sessions.values()].map((session) => session.close()));
     await Promise.all([this.#global, ...this.#managers].map((manager) => manager.close()));
     await this.#letGo("gate", () => gate.close());
