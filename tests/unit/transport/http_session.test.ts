@@ -312,7 +312,11 @@ describe("session that the server has forgotten", () => {
     [
       "400 with an error that says so",
       () =>
-        json({ jsonrpc: "2.0", id: null, error: { code: -32000, message: "Bad Request: No valid session ID provided" } }, {
+        json({
+          jsonrpc: "2.0",
+          id: null,
+          error: { code: -32000, message: "Bad Request: No valid session ID provided" },
+        }, {
           status: 400,
         }),
       true,
