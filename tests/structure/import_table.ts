@@ -36,7 +36,7 @@ export const importTable: readonly Row[] = [
   row("client/mod", "client protocol jsonrpc transport kernel"),
   row("client", "protocol jsonrpc transport(types) kernel", "valibot url-template"),
   row("catalog/zod", "catalog protocol/model kernel", "zod"),
-  row("catalog/json_schema", "catalog protocol/model kernel", "@cfworker/json-schema"),
+  row("catalog/json_schema", "catalog protocol/model kernel"),
   row("catalog", "protocol/model kernel", "valibot"),
   row("permission", "catalog(types) protocol/model scrub store events(types) kernel", "valibot"),
   row(
