@@ -11,6 +11,7 @@ export default defineConfig({
       "tests/flow/**/*.test.ts",
       "tests/fault/**/*.test.ts",
     ],
+    setupFiles: ["tests/properties.ts"],
     // Much more than anything takes: on a busy machine a process of Bun, Deno or workerd needs many seconds to start.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -1,6 +1,6 @@
 import type { Runtime } from "../../src/kernel/runtime.ts";
 import { assert, assertEquals, type ContractCase } from "./contract.ts";
-import { deferred, eventually, giveEveryChance, withShell } from "./runtime_child.ts";
+import { deferred, eventually, giveEveryChance, outputOf, withShell } from "./runtime_child.ts";
 
 const FIVE_MEGABYTES = 5_000_000;
 
@@ -61,9 +61,13 @@ export function runtimePipeCases(makeRuntime: () => Runtime): ContractCase[] {
       });
     }),
     on("write says by a promise that not all is out yet", async (runtime) => {
-      await withShell(runtime, "exec cat > /dev/null", async ({ child, exit }) => {
+      // The child reads nothing before it is told to, so that the pipe is full however busy the machine is.
+      const script = "trap 'exec cat > /dev/null' USR1; echo $$; while :; do sleep 0.01; done";
+      await withShell(runtime, script, async ({ child, exit, text, until }) => {
+        await until("\n");
         const write = child.write("x".repeat(FIVE_MEGABYTES));
         assert(write instanceof Promise, "more than a pipe holds was said to be taken at once");
+        await outputOf(runtime, { command: "sh", args: ["-c", `kill -USR1 ${text().trim()}`] });
         await write;
         child.closeInput();
         assertEquals((await exit).code, 0);
