@@ -24,7 +24,7 @@ export type { PromptOptions, PromptOutcome, PromptOutcomeMessage } from "./src/c
 export type { ReadError, ResourceOutcome } from "./src/call/resources.ts";
 export type { ReadingOptions, ReadingReason } from "./src/call/reading.ts";
 export { expandTemplate, type TemplateValues, templateVariables } from "./src/client/templates.ts";
-export type { TraceContext } from "./src/protocol/request_meta.ts";
+export type { TraceContext } from "./src/protocol/trace.ts";
 export type { CallOptions } from "./src/call/call.ts";
 export type { HostAskContext, HostAsks } from "./src/call/host_asks.ts";
 export type { FormAnswer, FormAsk, Root, UrlAnswer } from "./src/client/asks.ts";

@@ -29,7 +29,7 @@ import { exponentialBackoff } from "./servers/restart_policy.ts";
 import { credentialsOf, type UrlCredentials } from "./servers/url_credentials.ts";
 import { Slots } from "./servers/slots.ts";
 import { shownError } from "./servers/shown_error.ts";
-import { memoryVerdicts } from "./servers/verdicts.ts";
+import { checkedVerdicts, memoryVerdicts } from "./servers/verdicts.ts";
 import { FrameBudget } from "./transport/frame_budget.ts";
 import { largeFrames } from "./transport/large_frames.ts";
 import { memoryArtifacts } from "./store/memory_artifacts.ts";
@@ -154,7 +154,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     slots: new Slots(options.maxParallelStarts ?? MAX_PARALLEL_STARTS),
     connect: connectClient,
     asks: declaredTo(options.asks ?? {}),
-    verdicts: options.verdicts ?? memoryVerdicts(),
+    verdicts: options.verdicts === undefined ? memoryVerdicts() : checkedVerdicts(options.verdicts, onError),
     cache: new ResponseCache({ clock }),
     policy: options.restartPolicy ?? exponentialBackoff(),
     dial: (config) =>

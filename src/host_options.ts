@@ -8,7 +8,7 @@ import type { KnownSecret } from "./kernel/secrets.ts";
 import type { PermissionConfig } from "./permission/policy.ts";
 import type { Approve, Gate } from "./permission/request.ts";
 import type { VerdictCache } from "./protocol/negotiate.ts";
-import type { TraceContext } from "./protocol/request_meta.ts";
+import type { TraceContext } from "./protocol/trace.ts";
 import type { Scrubber } from "./scrub/scrubber.ts";
 import type { ServerConfigInput } from "./servers/config_input.ts";
 import type { AuthPart, SandboxPart } from "./servers/dial.ts";

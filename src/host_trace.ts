@@ -1,12 +1,12 @@
 import type { HostOptions } from "./host_options.ts";
 import { HostError } from "./kernel/errors.ts";
-import { readTrace, type TraceContext } from "./protocol/request_meta.ts";
+import { type CheckedTrace, readTrace } from "./protocol/trace.ts";
 
 /** A source of traces that never throws and gives nothing that must not go out: a call does not fail for its trace. */
 export function checkedTrace(
   source: NonNullable<HostOptions["trace"]>,
   onError: (error: unknown) => void,
-): () => TraceContext | undefined {
+): () => CheckedTrace | undefined {
   return () => {
     try {
       const given = source();

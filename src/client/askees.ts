@@ -1,14 +1,45 @@
-import type { AskAnswerer, Askee } from "../jsonrpc/peer_asks.ts";
+import { type AskAnswerer, type AskDesk, OpenAsks } from "../jsonrpc/peer_asks.ts";
 import type { ClientCapabilities, JsonObject } from "../protocol/model.ts";
 import { asObject } from "../protocol/results.ts";
-import type { AskMethod, Asks } from "./asks.ts";
+
+/** Handlers as one connection has them. */
+export interface ConnectionAsks extends AskDesk {
+  /** What is declared: what there are handlers for, and what was declared by hand. */
+  readonly capabilities: ClientCapabilities;
+  /** Who answers what is asked for the sake of a request that brings no handlers of its own. */
+  ofRequest(method: string): AskAnswerer | undefined;
+}
 
 /** Requests for whose sake a server may ask. */
 const ASKING: ReadonlySet<string> = new Set(["tools/call", "resources/read", "prompts/get", "tasks/result"]);
 
+/** Handlers for which `own` is declared, on a connection that declares more by hand. */
+export function onConnection(
+  answer: AskAnswerer,
+  own: ClientCapabilities,
+  byHand: ClientCapabilities,
+): ConnectionAsks {
+  const all: Record<string, unknown> = { ...byHand };
+  for (const [name, found] of Object.entries(own)) {
+    all[name] = { ...(found as JsonObject), ...asObject(all[name]) };
+  }
+  const capabilities: ClientCapabilities = all;
+  return {
+    capabilities,
+    ofRequest: (method) => ASKING.has(method) ? answer : undefined,
+    askee(method) {
+      const capability = capabilityFor(method);
+      if (capability === undefined || capabilities[capability] === undefined) return undefined;
+      // It names no request: the user has said what it gives, and common servers ask for it right after the handshake.
+      return capability === "roots" ? answer : "request";
+    },
+    open: (options) => new OpenAsks(options),
+  };
+}
+
 /** What a server has to be told of, so that it may ask by a method; `undefined` for a method that asks nothing. */
 function capabilityFor(method: string): "elicitation" | "sampling" | "roots" | undefined {
-  switch (method as AskMethod) {
+  switch (method) {
     case "elicitation/create":
       return "elicitation";
     case "sampling/createMessage":
@@ -17,30 +48,4 @@ function capabilityFor(method: string): "elicitation" | "sampling" | "roots" | u
       return "roots";
   }
   return undefined;
-}
-
-/** What is declared: what there are handlers for, and what was declared by hand. */
-export function declared(asks: Asks | undefined, by: ClientCapabilities = {}): ClientCapabilities {
-  if (asks === undefined) return by;
-  const all: Record<string, unknown> = { ...by };
-  for (const [name, found] of Object.entries(asks.capabilities)) {
-    all[name] = { ...(found as JsonObject), ...asObject(all[name]) };
-  }
-  return all;
-}
-
-/** Who answers what a server asks, on a connection that declares these capabilities. */
-export function askeesOf(
-  answerer: AskAnswerer | undefined,
-  capabilities: ClientCapabilities,
-): { askee(method: string): Askee | undefined; ofRequest(method: string): AskAnswerer | undefined } {
-  return {
-    askee(method) {
-      const capability = capabilityFor(method);
-      if (capability === undefined || capabilities[capability] === undefined) return undefined;
-      // It names no request: the user has said what it gives, and common servers ask for it right after the handshake.
-      return capability === "roots" ? answerer : "request";
-    },
-    ofRequest: (method) => ASKING.has(method) ? answerer : undefined,
-  };
 }

@@ -2,6 +2,7 @@ import { HostError, isRemoteError, RemoteError } from "../kernel/errors.ts";
 import type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
 import type { ClientCapabilities, JsonObject } from "../protocol/model.ts";
 import { asObject } from "../protocol/results.ts";
+import { type ConnectionAsks, onConnection } from "./askees.ts";
 import { faultOfForm, fillForm } from "./form.ts";
 import { faultOfUrl, lookOf, type UrlAsk } from "./url_ask.ts";
 
@@ -80,6 +81,8 @@ export interface Asks {
   /** What is declared for them. */
   readonly capabilities: ClientCapabilities;
   readonly answer: AskAnswerer;
+  /** Them, on a connection that declares more by hand. */
+  on(byHand: ClientCapabilities): ConnectionAsks;
 }
 
 /**
@@ -94,7 +97,13 @@ export interface Asks {
  */
 export function answering(handlers: AskHandlers): Asks {
   const answer: AskAnswerer = (method, params, signal) => answerAsk(handlers, method, params, { signal });
-  return Object.freeze({ handlers, capabilities: capabilitiesOf(handlers), answer });
+  const capabilities = capabilitiesOf(handlers);
+  return Object.freeze({
+    handlers,
+    capabilities,
+    answer,
+    on: (byHand: ClientCapabilities) => onConnection(answer, capabilities, byHand),
+  });
 }
 
 /**

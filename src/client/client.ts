@@ -1,4 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
+import type { HostError } from "../kernel/errors.ts";
 import type {
   ClientCapabilities,
   Implementation,
@@ -8,13 +9,22 @@ import type {
   Tool,
 } from "../protocol/model.ts";
 import type { VerdictCache } from "../protocol/negotiate.ts";
-import type { LogLevel, TraceContext } from "../protocol/request_meta.ts";
-import type { SubscriptionListener } from "../protocol/subscriptions.ts";
+import type { LogLevel } from "../protocol/request_meta.ts";
+import type { Admission } from "../protocol/subscriptions.ts";
+import type { CheckedTrace } from "../protocol/trace.ts";
 import type { Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
 import type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
 import type { Asks } from "./asks.ts";
 import type { ResponseCache } from "./cache.ts";
 import type { Reply } from "./reply.ts";
+
+/** A request that stands until somebody ends it. Other requests go on as if it were not there. */
+export interface StandingRequest {
+  /** Judges a notification that names it. */
+  admit(method: string, params: JsonObject): Admission;
+  /** The server was exchanged for another: what stands there is to be given up. */
+  leave(reason: HostError): void;
+}
 
 /** How one request may be bounded and watched. */
 export interface RequestOptions {
@@ -36,18 +46,18 @@ export interface RequestOptions {
   readonly takesSpills?: boolean;
   /**
    * Answers what the server asks for the sake of this request, in the place of the connection's
-   * {@link ConnectOptions.asks}: handlers, see `answering`, or one function for all methods, which answers unchecked parameters with the
-   * result that the method wants. What is asked inside a result is for `requestInRounds`.
+   * {@link ConnectOptions.asks}, without which it fails where servers ask on their own: handlers, see `answering`, or one function for all methods, which
+   * answers unchecked parameters with the result that the method wants. What is asked inside a result is for `requestInRounds`.
    */
   readonly asks?: Asks | AskAnswerer;
   /** Where the request stands in a distributed trace: goes out in its metadata. */
-  readonly trace?: TraceContext;
+  readonly trace?: CheckedTrace;
   /** Wants log messages of this level and above while it runs, where the revision lets each request say so. */
   readonly logLevel?: LogLevel;
   /** Take no answer out of {@link ConnectOptions.cache}; the one that comes is kept there all the same. */
   readonly fresh?: boolean;
-  /** Of a request `subscriptions/listen`: hears what the server tells under it, its acknowledgement first. */
-  readonly onSubscribed?: SubscriptionListener;
+  /** Of a request that is answered only when it ends, see `keepListening`. */
+  readonly standing?: StandingRequest;
 }
 
 /** What negotiation found. */
@@ -133,7 +143,7 @@ export interface ConnectOptions extends ClientHandlers {
   readonly probeTimeoutMs?: number;
   /** Speak this revision and no other; no probe. */
   readonly pin?: string;
-  /** Remembers which era a server speaks. Default: nothing is remembered. */
+  /** Remembers which era a server speaks; the start fails with what it throws. Default: nothing is remembered. */
   readonly verdicts?: VerdictCache;
   /** Keeps answers for as long as servers say that they are good. Default: none is kept. */
   readonly cache?: Pick<ResponseCache, "connection">;

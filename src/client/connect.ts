@@ -4,7 +4,6 @@ import type { JsonObject } from "../kernel/json.ts";
 import type { PeerHandlers } from "../jsonrpc/peer.ts";
 import { negotiate } from "../protocol/negotiate.ts";
 import { checkExtensions } from "../protocol/request_meta.ts";
-import { askeesOf, declared } from "./askees.ts";
 import type { Client, ConnectOptions } from "./client.ts";
 import { PeerClient } from "./peer_client.ts";
 
@@ -33,9 +32,9 @@ const CLIENT_INFO: JsonObject = Object.freeze({ name: "portcullis", version: VER
  */
 export async function connectClient(options: ConnectOptions): Promise<Client> {
   const clock = options.clock ?? systemClock;
-  const capabilities = declared(options.asks, options.capabilities);
+  const asks = options.asks?.on(options.capabilities ?? {});
+  const { capabilities = {} } = asks ?? options;
   checkExtensions(capabilities);
-  const { askee, ofRequest } = askeesOf(options.asks?.answer, capabilities);
   const made: { client?: PeerClient } = {};
   const handlers: PeerHandlers = {
     onNotification: (method, params) =>
@@ -43,7 +42,7 @@ export async function connectClient(options: ConnectOptions): Promise<Client> {
     onWarning: (kind, excerpt) => options.onWarning?.(kind, excerpt),
     onEnd: (end) => options.onEnd?.(end),
     onError: (error) => options.onError?.(error),
-    askee,
+    asks,
   };
   const negotiated = await negotiate({
     dialer: options.dialer,
@@ -58,6 +57,6 @@ export async function connectClient(options: ConnectOptions): Promise<Client> {
     capabilities,
     onRenewed: (introduction) => made.client?.renewed(introduction),
   });
-  made.client = new PeerClient({ negotiated, clock, options, answererFor: ofRequest });
+  made.client = new PeerClient({ negotiated, clock, options, asks });
   return made.client;
 }

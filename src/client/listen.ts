@@ -1,6 +1,7 @@
+import { whenAborted } from "../kernel/abort.ts";
 import { type Clock, sleep } from "../kernel/clock.ts";
-import { isHostError, isRemoteError } from "../kernel/errors.ts";
-import { ACKNOWLEDGED, honoured, type SubscriptionFilter } from "../protocol/subscriptions.ts";
+import { HostError, isHostError, isRemoteError } from "../kernel/errors.ts";
+import { admission, LISTEN, type SubscriptionFilter } from "../protocol/subscriptions.ts";
 import type { Client } from "./client.ts";
 import type { FailedReply, Reply } from "./reply.ts";
 
@@ -45,18 +46,28 @@ export async function keepListening(
   { clock, random, signal, onListening }: ListenOptions,
 ): Promise<ListenEnd> {
   let isAgain = false;
-  for (let failures = 0;;) {
+  for (let failures = 0; !signal.aborted;) {
     const openedAt = clock.monotonic();
-    const reply = await client.request("subscriptions/listen", { notifications: filter }, {
-      signal,
+    if (client.facts.subscribes !== true) {
+      const text = "Cannot subscribe to changes: this server tells of them unasked";
+      return { kind: "refused", error: new HostError("ERR_UNSUPPORTED_HERE", text) };
+    }
+    const controller = new AbortController();
+    const drop = whenAborted(signal, () => controller.abort(signal.reason));
+    const reply = await client.request(LISTEN, { notifications: filter }, {
+      signal: controller.signal,
       timeoutMs: Infinity,
       maxTotalMs: Infinity,
-      onSubscribed: (method, params) => {
-        if (method !== ACKNOWLEDGED) return;
-        onListening?.(honoured(filter, params), isAgain);
-        isAgain = true;
+      standing: {
+        admit: (method, params) =>
+          admission(filter, method, params, (honoured) => {
+            onListening?.(honoured, isAgain);
+            isAgain = true;
+          }),
+        leave: (reason) => controller.abort(reason),
       },
     });
+    drop();
     if (signal.aborted || !client.isOpen) return { kind: "ended" };
     if (isRefused(reply)) return { kind: "refused", error: reply.error };
     if (clock.monotonic() - openedAt >= STEADY_MS) failures = 0;
@@ -69,6 +80,7 @@ export async function keepListening(
     }
     if (!client.isOpen) return { kind: "ended" };
   }
+  return { kind: "ended" };
 }
 
 /** An outage passes; what the server says of the request itself does not. */

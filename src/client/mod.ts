@@ -52,7 +52,8 @@ export { complete, type CompleterOptions, type CompletionQuery, createCompleter 
 export { askForLogs } from "./logging.ts";
 export type { Completion, FilledPrompt, Malformed } from "../protocol/offers.ts";
 export { keepListening, type ListenEnd, type ListenOptions, type SubscriptionFilter } from "./listen.ts";
-export type { LogLevel, TraceContext } from "../protocol/request_meta.ts";
+export type { LogLevel } from "../protocol/request_meta.ts";
+export { type CheckedTrace, type TraceContext, traceContext } from "../protocol/trace.ts";
 export { httpDialer, type HttpDialerOptions } from "../transport/http.ts";
 export { stdioDialer, type StdioDialerOptions } from "../transport/stdio.ts";
 export type { AskAnswerer } from "../jsonrpc/peer_asks.ts";

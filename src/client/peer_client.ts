@@ -1,10 +1,9 @@
-import { untilAborted, whenAborted } from "../kernel/abort.ts";
+import { untilAborted } from "../kernel/abort.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { HostError, isRemoteError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import { tell } from "../kernel/listener.ts";
 import type { Peer } from "../jsonrpc/peer.ts";
-import type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
 import type { Settled } from "../jsonrpc/pending.ts";
 import { isOutdated } from "../protocol/classify_probe.ts";
 import type { Era } from "../protocol/era.ts";
@@ -12,9 +11,17 @@ import { HEADER_MISMATCH, type HeaderMirror } from "../protocol/mirror.ts";
 import type { Negotiated } from "../protocol/negotiate.ts";
 import { withMeta } from "../protocol/request_meta.ts";
 import { asObject, type Introduction } from "../protocol/results.ts";
-import { LISTEN } from "../protocol/subscriptions.ts";
+import type { ConnectionAsks } from "./askees.ts";
 import type { CachedConnection } from "./cache.ts";
-import type { Client, ConnectOptions, ListLimits, RequestOptions, ServerFacts, ToolList } from "./client.ts";
+import type {
+  Client,
+  ConnectOptions,
+  ListLimits,
+  RequestOptions,
+  ServerFacts,
+  StandingRequest,
+  ToolList,
+} from "./client.ts";
 import { listAllTools } from "./list_tools.ts";
 import { failed, readCall, readReply } from "./read_reply.ts";
 import type { FailedReply, Reply } from "./reply.ts";
@@ -28,8 +35,8 @@ export interface ClientParts {
   readonly negotiated: Negotiated;
   readonly clock: Clock;
   readonly options: ConnectOptions;
-  /** Who answers what is asked for the sake of a request that brings no handlers of its own. */
-  readonly answererFor: (method: string) => AskAnswerer | undefined;
+  /** Who answers what the server asks. */
+  readonly asks: ConnectionAsks | undefined;
 }
 
 /** A client over one connection that stands. */
@@ -38,21 +45,21 @@ export class PeerClient implements Client {
   #negotiated: Negotiated;
   readonly #clock: Clock;
   readonly #options: ConnectOptions;
-  readonly #answererFor: ClientParts["answererFor"];
+  readonly #asks: ConnectionAsks | undefined;
   readonly #cache: CachedConnection | undefined;
   /** Arguments are repeated in headers: only what goes over HTTP has any. */
   readonly #hasHeaders: boolean;
   /** Connections to a server that was exchanged, on which requests were in flight. */
   readonly #left: Peer[] = [];
-  /** Requests that stand until their connection ends. */
-  readonly #standing = new Set<AbortController>();
+  /** Requests that stand until they are given up, by their ids. */
+  readonly #standing = new Map<unknown, StandingRequest>();
   #relisting: Promise<void> | undefined;
 
-  constructor({ negotiated, clock, options, answererFor }: ClientParts) {
+  constructor({ negotiated, clock, options, asks }: ClientParts) {
     this.#negotiated = negotiated;
     this.#clock = clock;
     this.#options = options;
-    this.#answererFor = answererFor;
+    this.#asks = asks;
     this.#cache = options.cache?.connection(options.dialer.key, options.identity);
     this.#hasHeaders = options.dialer.kind === "web";
     this.#facts = factsOf(negotiated.era, negotiated);
@@ -74,14 +81,14 @@ export class PeerClient implements Client {
 
   /** A notification of the server; the owner is told of what anybody here may believe. */
   hear(method: string, params: unknown): void {
-    const admission = this.#negotiated.era.subscriptions?.admit(method, params);
+    const bound = this.#negotiated.era.subscriptionOf?.(method, params);
+    const admission = bound && (this.#standing.get(bound.id)?.admit(method, asObject(params) ?? {}) ?? "foreign");
     if (admission === "foreign") return this.#options.onWarning?.("unknown_subscription", method);
     this.#cache?.hear(method, params);
     if (admission !== "acknowledged") return this.#options.onNotification?.(method, params);
   }
 
   request(method: string, params: JsonObject | undefined, options: RequestOptions = {}): Promise<Reply> {
-    if (method === LISTEN) return this.#listen(params, options);
     const cached = this.#cache?.find(this.#negotiated.era, method, params);
     if (cached?.found !== undefined && options.fresh !== true) {
       return Promise.resolve({ kind: "done", result: cached.found, bytes: 0, resends: 0 });
@@ -129,10 +136,11 @@ export class PeerClient implements Client {
   ): Promise<Reply> {
     const negotiated = this.#negotiated;
     const { era, peer } = negotiated;
-    const { timeoutMs = TIMEOUT_MS, maxTotalMs = MAX_TOTAL_MS } = options;
+    const { timeoutMs = TIMEOUT_MS, maxTotalMs = MAX_TOTAL_MS, standing } = options;
     let prepared: JsonObject | undefined;
+    let standingId: number | undefined;
     try {
-      prepared = this.#prepare(params, options);
+      prepared = this.#prepare(method, params, options);
     } catch (error) {
       return Promise.resolve(failed(error as HostError, false, false, 0));
     }
@@ -144,12 +152,18 @@ export class PeerClient implements Client {
       onProgress: options.onProgress,
       takesSpills: options.takesSpills,
       answerAsk: options.asks === undefined
-        ? this.#answererFor(method)
+        ? this.#asks?.ofRequest(method)
         : typeof options.asks === "function"
         ? options.asks
         : options.asks.answer,
+      ...(standing === undefined ? {} : {
+        isStanding: true,
+        onId: (id) => void this.#standing.set(standingId = id, standing),
+      }),
     });
     return sending.then((settled) => {
+      // Another connection counts from one, too.
+      if (standing !== undefined && this.#standing.get(standingId) === standing) this.#standing.delete(standingId);
       const reply = finish(readReply(era, method, settled));
       if (settled.ok) return reply;
       const remainingMs = maxTotalMs - (this.#hasHeaders ? this.#clock.monotonic() - sentAt : 0);
@@ -168,9 +182,19 @@ export class PeerClient implements Client {
     });
   }
 
-  #prepare(params: JsonObject | undefined, { trace, logLevel }: RequestOptions): JsonObject | undefined {
+  #prepare(
+    method: string,
+    params: JsonObject | undefined,
+    { trace, logLevel, asks }: RequestOptions,
+  ): JsonObject | undefined {
+    const { answerer, logLevelKey } = this.#negotiated.era;
+    if (asks !== undefined && this.#asks === undefined && answerer !== undefined) {
+      throw new HostError(
+        "ERR_INVALID_ARGUMENTS",
+        `Cannot answer asks of ${method}: the connection was opened without asks`,
+      );
+    }
     if (trace === undefined && logLevel === undefined && params?.["_meta"] === undefined) return params;
-    const { logLevelKey } = this.#negotiated.era;
     return withMeta(
       params,
       trace,
@@ -218,7 +242,7 @@ export class PeerClient implements Client {
       if (this.#negotiated !== from) return undefined;
       this.#negotiated = next;
       const gone = new HostError("ERR_CONNECTION_LOST", "Subscription has ended: the server was exchanged");
-      for (const controller of this.#standing) controller.abort(gone);
+      for (const standing of this.#standing.values()) standing.leave(gone);
       if (from.peer !== next.peer && from.peer.inFlight > 0) this.#left.push(from.peer);
       this.renewed(next);
       return undefined;
@@ -227,44 +251,12 @@ export class PeerClient implements Client {
     }
   }
 
-  /** A subscription: its request is answered when it ends, and has no other bound in time than its caller wants. */
-  async #listen(params: JsonObject | undefined, options: RequestOptions): Promise<Reply> {
-    const negotiated = this.#negotiated;
-    const { era, peer } = negotiated;
-    const { signal, timeoutMs = Infinity, maxTotalMs = Infinity, onSubscribed } = options;
-    const { subscriptions } = era;
-    if (subscriptions === undefined) {
-      const text = "Cannot subscribe to changes: this server tells of them unasked";
-      return failed(new HostError("ERR_UNSUPPORTED_HERE", text), false, false, 0);
-    }
-    const controller = new AbortController();
-    if (signal?.aborted === true) controller.abort(signal.reason);
-    const leave = signal === undefined ? undefined : whenAborted(signal, () => controller.abort(signal.reason));
-    this.#standing.add(controller);
-    let open: number | undefined;
-    const settled = await peer.request(LISTEN, params, {
-      signal: controller.signal,
-      timeoutMs,
-      maxTotalMs,
-      isStanding: true,
-      onId: (id) => {
-        open = id;
-        subscriptions.open(id, params, onSubscribed);
-      },
-    });
-    leave?.();
-    this.#standing.delete(controller);
-    if (open !== undefined) subscriptions.close(open);
-    if (isOutdated(era, settled)) await this.#follow(negotiated, signal);
-    return readReply(era, LISTEN, settled);
-  }
-
   #mirror(era: Era): HeaderMirror | undefined {
     return this.#hasHeaders ? era.mirror : undefined;
   }
 }
 
-function factsOf({ name, protocolVersion, subscriptions, ping }: Era, introduction: Introduction): ServerFacts {
+function factsOf({ name, protocolVersion, subscriptionOf, ping }: Era, introduction: Introduction): ServerFacts {
   const { serverInfo, capabilities, instructions } = introduction;
   return Object.freeze({
     era: name,
@@ -272,7 +264,7 @@ function factsOf({ name, protocolVersion, subscriptions, ping }: Era, introducti
     serverInfo,
     capabilities,
     instructions,
-    ...(subscriptions === undefined ? {} : { subscribes: true }),
+    ...(subscriptionOf === undefined ? {} : { subscribes: true }),
     ...(ping === undefined ? {} : { ping }),
   });
 }

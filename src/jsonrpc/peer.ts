@@ -11,7 +11,7 @@ import { type PeerHandlers, PeerListener } from "./peer_listener.ts";
 import { type PendingRequest, PendingTable, type Settled } from "./pending.ts";
 import { type Answerer, Questions } from "./peer_questions.ts";
 import { RateWindow } from "./rate.ts";
-import { abortSpills } from "./spill_sink.ts";
+import { abortSpills, wholeOf } from "./spill_sink.ts";
 
 export type { PeerHandlers } from "./peer_listener.ts";
 export type { Answerer } from "./peer_questions.ts";
@@ -81,6 +81,7 @@ export class Peer implements TransportHandlers {
       clock,
       listener: this.#listener,
       pending: this.#pending,
+      asks: handlers.asks,
       send: (text) => void this.#transport?.send({ text, method: "" }),
       onFlood: (error) => this.#onFlood(error),
     });
@@ -353,8 +354,16 @@ export class Peer implements TransportHandlers {
 }
 
 function settle(request: PendingRequest, settled: Settled): void {
-  if (settled.ok && !request.takesSpills) abortSpills(settled.spills);
+  if (settled.ok && !request.takesSpills) {
+    abortSpills(settled.spills);
+    // Nothing of a result that was put aside as a whole is at hand.
+    if (wholeOf(settled.spills) !== undefined) settled = tooLarge(request.method);
+  }
   request.resolve(request.resends === 0 ? settled : { ...settled, resends: request.resends });
+}
+
+function tooLarge(method: string): Settled {
+  return { ok: false, error: unusable(method, "too_large"), sent: true, refused: false };
 }
 
 function unsent(error: HostError): Settled {

@@ -11,6 +11,13 @@ export type AskAnswerer = (method: string, params: unknown, signal: AbortSignal)
 /** Whom a method is asked of: somebody who answers for the connection as a whole, or the request that it belongs to. */
 export type Askee = AskAnswerer | "request";
 
+/** How asks are taken on. Handed in, so that a peer that nobody may ask anything does not carry it. */
+export interface AskDesk {
+  /** Who answers a method that cannot be answered on the spot; `undefined` where nobody does. */
+  askee(method: string): Askee | undefined;
+  open(options: OpenAsksOptions): OpenAsks;
+}
+
 /** What the other end asks: its id for it, and the request of ours that it belongs to, if it belongs to one. */
 export interface Asked {
   readonly id: RequestId;

@@ -2,7 +2,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { wholeText } from "../kernel/foreign_text.ts";
 import { tell } from "../kernel/listener.ts";
 import type { TransportEnd, WarningKind } from "./link.ts";
-import type { Askee } from "./peer_asks.ts";
+import type { AskDesk } from "./peer_asks.ts";
 import { MissedChanges } from "./peer_changes.ts";
 import { RateWindow } from "./rate.ts";
 
@@ -14,8 +14,8 @@ export interface PeerHandlers {
   onEnd(end: TransportEnd): void | Promise<void>;
   /** Told what the others have thrown, and what answering has failed with. Default: dropped. */
   onError?(error: unknown): void;
-  /** Who answers a method that cannot be answered on the spot; `undefined` where nobody does. Default: nobody. */
-  askee?(method: string): Askee | undefined;
+  /** Takes on what cannot be answered on the spot. Default: nobody does. */
+  readonly asks?: AskDesk | undefined;
 }
 
 /** Notifications in a span of time; what is above is dropped. */
@@ -64,10 +64,6 @@ export class PeerListener {
 
   #tell(listener: () => unknown): void {
     tell(listener, (error) => this.failed(error));
-  }
-
-  askee(method: string): Askee | undefined {
-    return this.#handlers.askee?.(method);
   }
 
   /** A handler of the owner has failed. That is no fault of the connection. */

@@ -3,7 +3,7 @@ import type { HostError } from "../kernel/errors.ts";
 import { wholeText } from "../kernel/foreign_text.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import { type ErrorShape, type Incoming, INVALID_REQUEST, METHOD_NOT_FOUND, type RequestId } from "./message.ts";
-import { type Answered, OpenAsks } from "./peer_asks.ts";
+import type { Answered, AskDesk, OpenAsks } from "./peer_asks.ts";
 import { tooManyQuestions } from "./peer_errors.ts";
 import type { PeerListener } from "./peer_listener.ts";
 import type { PendingTable } from "./pending.ts";
@@ -17,6 +17,7 @@ export interface QuestionsOptions {
   readonly listener: PeerListener;
   /** Our own requests, for whose sake the other end may ask. */
   readonly pending: PendingTable;
+  readonly asks: AskDesk | undefined;
   readonly send: (text: string) => void;
   /** The other end has asked so much that it is to be given up. */
   readonly onFlood: (error: HostError) => void;
@@ -32,7 +33,7 @@ const QUESTIONS_MS = 10_000;
 /** What the other end asks of us: some of it is answered on the spot, some takes its time, the rest is refused. */
 export class Questions {
   readonly #options: QuestionsOptions;
-  readonly #asks: OpenAsks;
+  readonly #asks: OpenAsks | undefined;
   readonly #heard: RateWindow;
   readonly #all: RateWindow;
 
@@ -41,7 +42,7 @@ export class Questions {
     const { clock, listener, pending } = options;
     this.#heard = new RateWindow(clock, MAX_HEARD, HEARD_MS);
     this.#all = new RateWindow(clock, MAX_QUESTIONS, QUESTIONS_MS);
-    this.#asks = new OpenAsks({
+    this.#asks = options.asks?.open({
       reply: (id, answer) => this.#reply(id, answer),
       onAnswered: (request) => pending.goOn(request),
       onError: (error) => listener.failed(error),
@@ -54,7 +55,7 @@ export class Questions {
     of: number | undefined,
     answerer: Answerer | undefined,
   ): void {
-    const { listener, pending, onFlood } = this.#options;
+    const { listener, pending, asks, onFlood } = this.#options;
     if (!this.#all.take()) {
       listener.warn("flood", wholeText(method));
       return onFlood(tooManyQuestions(MAX_QUESTIONS, QUESTIONS_MS));
@@ -63,8 +64,10 @@ export class Questions {
     const isHeard = this.#heard.take();
     const result = isHeard ? answerer(method, params) : undefined;
     if (result !== undefined) return this.#reply(id, { result });
-    const askee = isHeard ? listener.askee(method) : undefined;
-    if (askee === undefined) return this.#refuse(id, { code: METHOD_NOT_FOUND, message: "Method not found" });
+    const askee = isHeard ? asks?.askee(method) : undefined;
+    if (this.#asks === undefined || askee === undefined) {
+      return this.#refuse(id, { code: METHOD_NOT_FOUND, message: "Method not found" });
+    }
     const refusal = this.#asks.refusalOf(id);
     if (refusal !== undefined) return this.#refuse(id, refusal);
     if (askee !== "request") return this.#asks.start({ id, method, params, of: undefined }, askee);
@@ -81,17 +84,17 @@ export class Questions {
 
   /** See {@link OpenAsks.withdraw}. */
   withdraw(id: unknown): boolean {
-    return this.#asks.withdraw(id);
+    return this.#asks?.withdraw(id) === true;
   }
 
   /** A request of ours has ended, and with it all that was asked for its sake. */
   endOf(request: number): void {
-    this.#asks.endOf(request);
+    this.#asks?.endOf(request);
   }
 
   /** Nothing can be answered any more. */
   endAll(): void {
-    this.#asks.endAll();
+    this.#asks?.endAll();
   }
 
   #refuse(id: RequestId, error: ErrorShape): void {

@@ -3,7 +3,6 @@ import type { Answerer, MessageEncoder } from "../jsonrpc/peer.ts";
 import type { WireProfile } from "../transport/transport.ts";
 import type { HeaderMirror } from "./mirror.ts";
 import type { JsonObject } from "./model.ts";
-import type { Subscriptions } from "./subscriptions.ts";
 import type { EraName } from "./versions.ts";
 
 /** What a result means. */
@@ -35,8 +34,11 @@ export interface Era {
   readonly ping?: string;
   /** Answers say how long they stay good. */
   readonly caches?: true;
-  /** The server tells of changes only to those who have subscribed to them. Absent where it does so unasked. */
-  readonly subscriptions?: Subscriptions;
+  /**
+   * The id by which a notification names the subscription that it belongs to. Absent where the server tells of changes
+   * unasked.
+   */
+  readonly subscriptionOf?: (method: string, params: unknown) => { readonly id: unknown } | undefined;
   /** The member of `_meta` by which a request asks for log messages. Absent where the connection has one level. */
   readonly logLevelKey?: string;
   /** Reads the `result` member of a response to `method`. */

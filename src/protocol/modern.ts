@@ -7,7 +7,7 @@ import { nameHeader } from "./headers.ts";
 import { HeaderMirror } from "./mirror.ts";
 import { notAnObject } from "./legacy.ts";
 import { asObject } from "./results.ts";
-import { Subscriptions } from "./subscriptions.ts";
+import { subscriptionOf } from "./subscriptions.ts";
 
 const INPUT_METHODS: ReadonlySet<string> = new Set(["tools/call", "resources/read", "prompts/get"]);
 const MAX_STATE_LENGTH = 64 << 10;
@@ -43,7 +43,7 @@ export function createModernEra(protocolVersion: string, clientInfo: JsonObject,
     mirror,
     ping: "server/discover",
     caches: true,
-    subscriptions: new Subscriptions(),
+    subscriptionOf,
     logLevelKey: "io.modelcontextprotocol/logLevel",
     read: (method, result) => read(method, result, takesTasks),
   };

@@ -14,7 +14,7 @@ import { createModernEra } from "./modern.ts";
 import { Opening } from "./opening.ts";
 import type { Introduction } from "./results.ts";
 import { isAbsent, noCommonVersion, startError, type Step } from "./start_error.ts";
-import { checkedVerdicts, type VerdictCache } from "./verdicts.ts";
+import type { VerdictCache } from "./verdicts.ts";
 import { eraOf, LEGACY_VERSIONS, MODERN_VERSIONS } from "./versions.ts";
 
 export type { Verdict, VerdictCache } from "./verdicts.ts";
@@ -76,10 +76,7 @@ class Attempt {
   #again: Promise<Negotiated> | undefined;
 
   constructor(options: NegotiateOptions) {
-    const { verdicts, handlers } = options;
-    this.#options = verdicts === undefined
-      ? options
-      : { ...options, verdicts: checkedVerdicts(verdicts, (error) => handlers.onError?.(error)) };
+    this.#options = options;
     this.#opening = new Opening(options);
   }
 

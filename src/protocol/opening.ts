@@ -142,7 +142,6 @@ export class Opening {
         return this.#handedOver === peer ? handlers.onEnd(end) : undefined;
       },
       onError: (error) => handlers.onError?.(error),
-      askee: (method) => handlers.askee?.(method),
     });
     this.#end = undefined;
     this.#peer = peer;

@@ -12,23 +12,26 @@ export interface SubscriptionFilter {
   readonly taskIds?: readonly string[];
 }
 
-/** What becomes of a notification. */
+/** What becomes of a notification that names a subscription. */
 export type Admission =
-  /** It belongs to no subscription: nothing here is to be said of it. */
-  | "unbound"
-  /** The subscription that it names has asked for it. */
+  /** It was asked for. */
   | "admitted"
-  /** It opens a subscription, and means nothing to anybody else. */
+  /** It opens the subscription, and means nothing to anybody else. */
   | "acknowledged"
-  /** It names no open subscription, or one that has not asked for it. */
+  /** It was not asked for. */
   | "foreign";
 
-/** Hears what arrives under one subscription: its acknowledgement first. */
-export type SubscriptionListener = (method: string, params: JsonObject) => void;
-
 export const LISTEN = "subscriptions/listen";
-export const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
+const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
+/** What belongs to one subscription or to nobody. */
+const BOUND =
+  /^notifications\/(?:(?:tools|prompts|resources)\/list_changed|resources\/updated|tasks|subscriptions\/acknowledged)$/;
+
+/** The id by which a notification names its subscription; nothing for one that needs none. */
+export function subscriptionOf(method: string, params: unknown): { readonly id: unknown } | undefined {
+  return BOUND.test(method) ? { id: asObject(asObject(params)?.["_meta"])?.[SUBSCRIPTION_ID] } : undefined;
+}
 
 /** The member of a filter that asks for each kind of notification. */
 const ASKED_BY: ReadonlyMap<string, keyof SubscriptionFilter> = new Map([
@@ -39,34 +42,19 @@ const ASKED_BY: ReadonlyMap<string, keyof SubscriptionFilter> = new Map([
   ["notifications/tasks", "taskIds"],
 ]);
 
-interface Open {
-  readonly filter: JsonObject;
-  readonly listener: SubscriptionListener | undefined;
-}
-
-/** The open subscriptions of a connection, by the ids of their requests. */
-export class Subscriptions {
-  readonly #open = new Map<unknown, Open>();
-
-  /** A `subscriptions/listen` with these parameters goes out under this id. */
-  open(id: number, params: JsonObject | undefined, listener: SubscriptionListener | undefined): void {
-    this.#open.set(id, { filter: asObject(params?.["notifications"]) ?? {}, listener });
+/** Judges what arrives under one subscription. `onAcknowledged` hears what the server has agreed to. */
+export function admission(
+  filter: SubscriptionFilter,
+  method: string,
+  params: JsonObject,
+  onAcknowledged: (honoured: SubscriptionFilter) => void,
+): Admission {
+  if (method === ACKNOWLEDGED) {
+    onAcknowledged(honoured(filter, params));
+    return "acknowledged";
   }
-
-  close(id: number): void {
-    this.#open.delete(id);
-  }
-
-  /** Tells the subscription that a notification names. The id must be of the very type that was sent. */
-  admit(method: string, params: unknown): Admission {
-    const member = ASKED_BY.get(method);
-    if (member === undefined && method !== ACKNOWLEDGED) return "unbound";
-    const given = asObject(params) ?? {};
-    const open = this.#open.get(asObject(given["_meta"])?.[SUBSCRIPTION_ID]);
-    if (open === undefined || (member !== undefined && !covers(open.filter[member], given))) return "foreign";
-    open.listener?.(method, given);
-    return member === undefined ? "acknowledged" : "admitted";
-  }
+  const member = ASKED_BY.get(method);
+  return member !== undefined && covers(filter[member], params) ? "admitted" : "foreign";
 }
 
 function covers(asked: unknown, { uri, taskId }: JsonObject): boolean {

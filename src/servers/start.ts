@@ -240,7 +240,7 @@ function withoutSecretNames(
 function asking(server: string, { capabilities, roots }: ServerAsks): Pick<ConnectOptions, "capabilities" | "asks"> {
   return {
     capabilities,
-    ...(roots === undefined ? {} : { asks: answering({ roots: ({ signal }) => roots({ server, signal }) }) }),
+    asks: answering(roots === undefined ? {} : { roots: ({ signal }) => roots({ server, signal }) }),
   };
 }
 

@@ -1,3 +1,5 @@
+import { HostError } from "../kernel/errors.ts";
+import { isThenable, tell } from "../kernel/listener.ts";
 import type { Verdict, VerdictCache } from "../protocol/negotiate.ts";
 
 /** Remembers how the last `limit` servers spoke, in memory. Losing a verdict costs one more probe. */
@@ -13,5 +15,28 @@ export function memoryVerdicts(limit: number = 1000): VerdictCache {
       verdicts.delete(oldest!);
     },
     delete: (key) => void verdicts.delete(key),
+  };
+}
+
+/**
+ * A cache of the user's that costs a probe and no more when it fails: what it throws or rejects with goes to `failed`,
+ * and what it gives that is no verdict, or a promise of one, counts as nothing remembered.
+ */
+export function checkedVerdicts(cache: VerdictCache, failed: (error: unknown) => void): VerdictCache {
+  return {
+    get: (key) => {
+      let verdict: Verdict | undefined;
+      tell(() => {
+        const found: unknown = cache.get(key);
+        if (!isThenable(found)) return void (verdict = found as Verdict | undefined);
+        failed(
+          new HostError("ERR_CONFIG", "Cannot use a remembered verdict: found a promise, wanted the verdict itself"),
+        );
+        return found;
+      }, failed);
+      return verdict;
+    },
+    set: (key, verdict) => tell(() => cache.set(key, verdict), failed),
+    delete: (key) => tell(() => cache.delete(key), failed),
   };
 }

@@ -161,6 +161,15 @@ describe("handlers of a request", () => {
     expect(answers(conversation)).toEqual([{ jsonrpc: "2.0", id: 1, result: { action: "decline" } }]);
   });
 
+  test("are of no use on a connection that takes no asks: the request fails before it is sent", async () => {
+    const conversation = await converse({});
+    expect(await conversation.client.callTool("t", {}, { asks: accepts })).toMatchObject({
+      kind: "failed",
+      sent: false,
+      error: { code: "ERR_INVALID_ARGUMENTS", message: expect.stringContaining("opened without asks") },
+    });
+  });
+
   test("keep two calls on one pipe from being told apart: neither is asked (A-99)", async () => {
     const conversation = await converse({ asks: accepts });
     void conversation.client.callTool("t", {}, { asks: accepts });

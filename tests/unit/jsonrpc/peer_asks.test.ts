@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AskAnswerer } from "../../../src/jsonrpc/peer_asks.ts";
+import { type AskAnswerer, OpenAsks } from "../../../src/jsonrpc/peer_asks.ts";
 import { RemoteError } from "../../../src/kernel/errors.ts";
 import type { JsonObject } from "../../../src/kernel/json.ts";
 import { FakeClock } from "../../fixtures/fake_clock.ts";
@@ -37,7 +37,10 @@ function asking(): Asking {
     new Promise((answer, fail) => open.push({ method, params, signal, answer, fail }));
   const stage = createStage(clock, {
     onError: (error) => errors.push(error),
-    askee: (method) => method === ASK ? "request" : method === ROOTS ? answerAsk : undefined,
+    asks: {
+      askee: (method) => method === ASK ? "request" : method === ROOTS ? answerAsk : undefined,
+      open: (options) => new OpenAsks(options),
+    },
   });
   stage.peer.answerer = (method) => method === "ping" ? {} : undefined;
   return {

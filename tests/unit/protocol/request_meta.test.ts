@@ -1,15 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/protocol/model.ts";
-import {
-  checkExtensions,
-  faultOfMeta,
-  isExtensionId,
-  readTrace,
-  type TraceContext,
-  withMeta,
-} from "../../../src/protocol/request_meta.ts";
-
-const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+import { checkExtensions, faultOfMeta, isExtensionId, withMeta } from "../../../src/protocol/request_meta.ts";
 
 describe("names of metadata (C-META-04)", () => {
   const good = [
@@ -24,7 +15,7 @@ describe("names of metadata (C-META-04)", () => {
   ];
   const bad = ["", "-a", "a-", ".a", "a b", "é", "/a", "1com/a", "com./a", "com-/a", "a/b/c", "com.example/-a", "a\n"];
   test.each(good)("%j is one", (key) => expect(faultOfMeta({ [key]: 1 })).toBeUndefined());
-  test.each(bad)("%j is none", (key) => expect(faultOfMeta({ [key]: 1 })).toMatch(/no name of metadata/));
+  test.each(bad)("%j is none", (key) => expect(faultOfMeta({ [key]: 1 })).toMatch(/found the name/));
 
   test("of a megabyte are judged at once", () => {
     for (const text of ["a", "-", "a.", ".", "a/"]) faultOfMeta({ [text.repeat(1 << 19)]: 1 });
@@ -48,56 +39,6 @@ describe("names of extensions (C-EXT-01)", () => {
   });
 });
 
-describe("trace of a request (C-META-05)", () => {
-  const rows: [member: keyof TraceContext, value: unknown, isFine: boolean][] = [
-    ["traceparent", TRACEPARENT, true],
-    ["traceparent", TRACEPARENT.replace("00-", "cc-"), true],
-    ["traceparent", TRACEPARENT.toUpperCase(), false],
-    ["traceparent", TRACEPARENT.replace("00-", "ff-"), false],
-    ["traceparent", "00-00000000000000000000000000000000-b7ad6b7169203331-01", false],
-    ["traceparent", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", false],
-    ["traceparent", `${TRACEPARENT}-x`, false],
-    ["traceparent", `${TRACEPARENT}\n`, false],
-    ["traceparent", "", false],
-    ["traceparent", 5, false],
-    ["tracestate", "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", true],
-    ["tracestate", "tenant@vendor=a b, x = , ", false],
-    ["tracestate", "1t@vendor=a b,, x=y ", true],
-    ["tracestate", "", true],
-    ["tracestate", "UPPER=1", false],
-    ["tracestate", "a=b=c", false],
-    ["tracestate", "a=é", false],
-    ["tracestate", Array.from({ length: 33 }, (_, n) => `k${n}=v`).join(","), false],
-    ["baggage", "userId=Am%C3%A9lie,serverNode=DF%2028,isProduction=false", true],
-    ["baggage", "key1 = value1 ; property1 ; p2=5, key2=", true],
-    ["baggage", "a", false],
-    ["baggage", "", false],
-    ["baggage", 'a="b"', false],
-    ["baggage", "a=b;c d", false],
-    ["baggage", "a=é", false],
-    ["baggage", `a=${"b".repeat(8192)}`, false],
-  ];
-  test.each(rows)("%s %j goes out: %s", (member, value, isFine) => {
-    const trace = { traceparent: TRACEPARENT, [member]: value } as TraceContext;
-    const made = (): JsonObject => withMeta({ a: 1 }, trace, {});
-    if (isFine) expect(made()).toEqual({ a: 1, _meta: { ...trace } });
-    else expect(made).toThrow(expect.objectContaining({ code: "ERR_INVALID_ARGUMENTS" }));
-    expect(readTrace({ traceparent: TRACEPARENT, other: 1, [member]: value })?.[member]).toBe(
-      isFine ? value : undefined,
-    );
-  });
-
-  test("whose parts are long is judged at once", () => {
-    for (const member of ["a=b ", " ", "a=", "a@", ";", "a=b;c ", "\t"]) {
-      for (const key of ["traceparent", "tracestate", "baggage"]) faultOfMeta({ [key]: member.repeat(100_000) });
-    }
-  });
-
-  test.each([undefined, null, 5, {}, { tracestate: "a=b" }, { traceparent: "x" }])("of %j is none", (meta) => {
-    expect(readTrace(meta)).toBeUndefined();
-  });
-});
-
 describe("metadata of a request", () => {
   test("keeps what its caller has put there, and wants it to be an object of good names", () => {
     expect(withMeta(undefined, undefined, { "a/b": 1 })).toEqual({ _meta: { "a/b": 1 } });
@@ -105,7 +46,7 @@ describe("metadata of a request", () => {
       _meta: { "a/b": 2, c: 3 },
       x: 1,
     });
-    for (const _meta of [5, [], null, { "b d": 1 }, { traceparent: "x" }]) {
+    for (const _meta of [5, [], null, { "b d": 1 }]) {
       expect(() => withMeta({ _meta }, undefined, {})).toThrow(
         expect.objectContaining({
           code: "ERR_INVALID_ARGUMENTS",

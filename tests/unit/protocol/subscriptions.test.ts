@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/protocol/model.ts";
-import { honoured, type SubscriptionFilter, Subscriptions } from "../../../src/protocol/subscriptions.ts";
+import { admission, honoured, type SubscriptionFilter, subscriptionOf } from "../../../src/protocol/subscriptions.ts";
 
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 const TOOLS = "notifications/tools/list_changed";
@@ -10,31 +10,33 @@ const under = (subscription: unknown, more: object = {}): JsonObject => ({
   ...more,
 });
 
-describe("open subscriptions", () => {
-  test("are told apart by the ids of their requests, of the very type that was sent: C-SUB-03", () => {
-    const subscriptions = new Subscriptions();
-    const told: string[] = [];
-    for (const id of [5, 6]) {
-      subscriptions.open(id, { notifications: { toolsListChanged: true } }, (method) => told.push(`${id} ${method}`));
+describe("notification", () => {
+  test("names its subscription by the very id that was sent: C-SUB-03", () => {
+    for (const id of [5, "5", undefined]) {
+      for (const method of [TOOLS, UPDATED, ACKNOWLEDGED]) expect(subscriptionOf(method, under(id))).toEqual({ id });
     }
-    expect(subscriptions.admit(ACKNOWLEDGED, under(6))).toBe("acknowledged");
-    expect(subscriptions.admit(TOOLS, under(5))).toBe("admitted");
-    expect(subscriptions.admit(TOOLS, under("5"))).toBe("foreign");
-    subscriptions.close(5);
-    expect(subscriptions.admit(TOOLS, under(5))).toBe("foreign");
-    expect(told).toEqual([`6 ${ACKNOWLEDGED}`, `5 ${TOOLS}`]);
+    for (const params of [undefined, 5, {}, { _meta: 5 }]) expect(subscriptionOf(TOOLS, params)).toEqual({});
+    for (const method of ["notifications/message", "notifications/unknown", "constructor", `x${TOOLS}`, `${TOOLS}/x`]) {
+      expect(subscriptionOf(method, under(1))).toBeUndefined();
+    }
   });
 
-  const rows: [filter: JsonObject, method: string, params: unknown, admission: string][] = [
+  test("opens a subscription with what the server has agreed to: C-SUB-02", () => {
+    const heard: SubscriptionFilter[] = [];
+    const params = under(5, { notifications: { toolsListChanged: true, promptsListChanged: true } });
+    expect(admission({ toolsListChanged: true }, ACKNOWLEDGED, params, (found) => heard.push(found))).toBe(
+      "acknowledged",
+    );
+    expect(heard).toEqual([{ toolsListChanged: true }]);
+  });
+
+  const rows: [filter: JsonObject, method: string, params: JsonObject, judged: string][] = [
     [{ toolsListChanged: true }, TOOLS, under(1), "admitted"],
     [{ toolsListChanged: false }, TOOLS, under(1), "foreign"],
     [{}, TOOLS, under(1), "foreign"],
     [{ promptsListChanged: true }, TOOLS, under(1), "foreign"],
     [{ promptsListChanged: true }, "notifications/prompts/list_changed", under(1), "admitted"],
     [{ resourcesListChanged: true }, "notifications/resources/list_changed", under(1), "admitted"],
-    [{ toolsListChanged: true }, TOOLS, undefined, "foreign"],
-    [{ toolsListChanged: true }, TOOLS, { _meta: 5 }, "foreign"],
-    [{ toolsListChanged: true }, TOOLS, under(2), "foreign"],
     [{ resourceSubscriptions: ["file:///a"] }, UPDATED, under(1, { uri: "file:///a" }), "admitted"],
     [{ resourceSubscriptions: ["file:///a"] }, UPDATED, under(1, { uri: "file:///a/b" }), "admitted"],
     [{ resourceSubscriptions: ["file:///a/"] }, UPDATED, under(1, { uri: "file:///a/b" }), "admitted"],
@@ -43,14 +45,10 @@ describe("open subscriptions", () => {
     [{ resourceSubscriptions: "file:///a" }, UPDATED, under(1, { uri: "file:///a" }), "foreign"],
     [{ taskIds: ["t"] }, "notifications/tasks", under(1, { taskId: "t" }), "admitted"],
     [{ taskIds: ["t"] }, "notifications/tasks", under(1, { taskId: "u" }), "foreign"],
-    [{}, "notifications/message", undefined, "unbound"],
-    [{}, "notifications/unknown", under(1), "unbound"],
-    [{}, "constructor", under(1), "unbound"],
+    [{}, "constructor", under(1), "foreign"],
   ];
-  test.each(rows)("with the filter %j: %s with %j is %s (C-SUB-05)", (notifications, method, params, admission) => {
-    const subscriptions = new Subscriptions();
-    subscriptions.open(1, { notifications }, undefined);
-    expect(subscriptions.admit(method, params)).toBe(admission);
+  test.each(rows)("under the filter %j: %s with %j is %s (C-SUB-05)", (filter, method, params, judged) => {
+    expect(admission(filter, method, params, () => {})).toBe(judged);
   });
 });
 
