@@ -44,6 +44,7 @@ export function startError(
     : latest;
   const facts = {
     ...(isHostError(error) ? error.facts : { remoteCode: error.code }),
+    ...(end === undefined ? {} : { ended: end.reason }),
     ...(end?.exitCode === undefined ? {} : { exitCode: end.exitCode }),
     ...(end?.stderrTail === undefined ? {} : { stderrTail: end.stderrTail }),
     ...(tried.length === 0 ? {} : { tried: tried.map((each) => `${each.step}: ${said(each.error)}`) }),

@@ -66,12 +66,13 @@ function startReason(error: unknown, end: TransportEnd | undefined): CrashReason
   if (isHostError(error, "ERR_FRAME_TOO_LARGE")) return "frame_too_large";
   // Of a child process it would be a failed start: only a server elsewhere can be out of reach.
   if (end === undefined && isHostError(error, "ERR_CONNECTION_LOST")) return "unreachable";
-  switch (end?.reason) {
+  const ended = end?.reason ?? (isHostError(error) ? error.facts["ended"] : undefined);
+  switch (ended) {
     case "frame_too_large":
     case "noise":
     case "flood":
     case "unreachable":
-      return end.reason;
+      return ended;
     default:
       return "start_failed";
   }

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../kernel/clock.ts";
-import { HostError } from "../kernel/errors.ts";
+import { HostError, isHostError } from "../kernel/errors.ts";
 import type { LargeFrames } from "./frames.ts";
 import type { ParsedMessage } from "../jsonrpc/message.ts";
 import { SseParser } from "../streams/sse.ts";
@@ -63,14 +63,15 @@ export async function readEventStream(
       const { value, done } = await reader.read();
       if (done) return;
       await (source ?? parser).push(value);
-      if (tooLarge !== undefined) {
-        options.controller.abort();
-        throw tooLarge;
-      }
+      if (tooLarge !== undefined) throw tooLarge;
       if (linger === undefined && options.isAnswered()) {
         linger = options.clock.after(LINGER_MS, () => options.controller.abort());
       }
     }
+  } catch (error) {
+    // A bound was passed: nobody reads on. A stream that broke may be taken up again.
+    if (isHostError(error)) options.controller.abort();
+    throw error;
   } finally {
     // An event that was not complete is none.
     source?.abort();

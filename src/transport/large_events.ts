@@ -1,3 +1,4 @@
+import { HostError } from "../kernel/errors.ts";
 import type { ParsedMessage } from "../jsonrpc/message.ts";
 import { newNonce } from "../jsonrpc/marked.ts";
 import type { SpillParser } from "../jsonrpc/spill.ts";
@@ -8,6 +9,8 @@ import type { FrameAccount } from "./frame_budget.ts";
 import { LargeFrame, type OpenFrames, UNCOUNTED_BYTES } from "./large_frame.ts";
 
 const NOTHING = new Uint8Array(0);
+/** Most that is read of an event after it was refused. */
+const MAX_DROPPED_BYTES = 64 << 20;
 const LF = 10;
 const CR = 13;
 
@@ -26,6 +29,8 @@ export class LargeEvents implements EventSource {
   #bytes = 0;
   /** The data of the event under way, once it is too long to be held. */
   #frame: LargeFrame | undefined;
+  /** Of it, what came after it was refused. */
+  #dropped = 0;
   /** The line under way is that data. */
   #isData = false;
   /** The last bytes that the parser got: it may still hold the beginning of a character. */
@@ -58,6 +63,7 @@ export class LargeEvents implements EventSource {
     if (taken === undefined) return pause;
     this.#isData = true;
     this.#account.set(0);
+    this.#dropped = 0;
     this.#frame = new LargeFrame(this.#open(), this.#onFrame);
     const cut = taken.isCut ? this.#recent.subarray(wholeCharacters(this.#recent)) : NOTHING;
     return merge(merge(pause, this.#frame.push(new TextEncoder().encode(taken.data))), this.#frame.push(cut));
@@ -84,7 +90,15 @@ export class LargeEvents implements EventSource {
     let end = chunk.indexOf(LF);
     const cr = (end < 0 ? chunk : chunk.subarray(0, end)).indexOf(CR);
     if (cr >= 0) end = cr;
-    const pause = this.#frame!.push(end < 0 ? chunk : chunk.subarray(0, end));
+    const frame = this.#frame!;
+    const part = end < 0 ? chunk : chunk.subarray(0, end);
+    if (frame.isRefused) this.#dropped += part.length;
+    if (this.#dropped > MAX_DROPPED_BYTES) {
+      throw new HostError("ERR_FRAME_TOO_LARGE", "Cannot read an event: it goes on after it was refused", {
+        facts: { bytes: frame.bytes, maxBytes: MAX_DROPPED_BYTES },
+      });
+    }
+    const pause = frame.push(part);
     if (end < 0) return pause;
     this.#isData = false;
     this.#bytes = 0;

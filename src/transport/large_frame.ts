@@ -36,6 +36,17 @@ export class LargeFrame {
     return this.#bytes;
   }
 
+  /** It was told already, though it goes on: what comes is dropped. */
+  get isRefused(): boolean {
+    return this.#isOver;
+  }
+
+  /** It is no message, as its beginning has shown: nothing of it is held. */
+  refuse(): void | Promise<void> {
+    this.#parser.abort();
+    return this.#tell({ kind: "malformed", reason: "not_json" });
+  }
+
   push(part: Uint8Array): void | Promise<void> {
     this.#bytes += part.length;
     if (this.#isOver) return;

@@ -11,6 +11,8 @@ const MAX_LINE_BYTES = 4 * 1024 ** 3;
 const MAX_NOISE_BYTES = 8 << 20;
 /** What of a line is kept in case it turns out to be noise. */
 const MAX_BEGINNING = 16 << 10;
+/** A message is an object, or a list of them. */
+const NO_MESSAGE = /^\uFEFF?\s*[^\s{[]/;
 
 /** Cuts the bytes of a pipe into lines; those that are too long to be held are parsed while they arrive. */
 export class LargeLines implements LineSource {
@@ -82,7 +84,8 @@ export class LargeLines implements LineSource {
       return this.#handlers.onFrame(message, bytes, isNoise ? new TextDecoder().decode(beginning) : "");
     });
     this.#frame = frame;
-    const pause = held.length > 0 ? frame.push(held) : undefined;
+    const isNoise = NO_MESSAGE.test(new TextDecoder().decode(beginning));
+    const pause = merge(isNoise ? frame.refuse() : undefined, held.length > 0 ? frame.push(held) : undefined);
     return pause === undefined ? this.#goOn(frame, chunk) : pause.then(() => this.#goOn(frame, chunk));
   }
 
