@@ -54,6 +54,8 @@ export class Peer implements TransportHandlers {
   encoder: MessageEncoder;
   /** Absent where the other end may not ask anything. */
   answerer: Answerer | undefined;
+  /** Set where a session can be opened anew, see {@link TransportHandlers.onSessionLost}. */
+  onSessionLost?: () => Promise<void>;
   /** Closing a response stream tells the server that the request is cancelled. */
   cancelsByClosing = false;
 

@@ -3,7 +3,7 @@ import { atMost, type Clock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
 import { Peer, type PeerHandlers } from "../jsonrpc/peer.ts";
 import type { Settled } from "../jsonrpc/pending.ts";
-import type { Dialer, Transport, TransportEnd, TransportHandlers, WireProfile } from "../transport/transport.ts";
+import type { Dialer, Transport, TransportEnd, WireProfile } from "../transport/transport.ts";
 import type { Era } from "./era.ts";
 import type { JsonObject } from "./model.ts";
 
@@ -147,10 +147,8 @@ export class Opening {
     this.#peer = peer;
     this.speak(peer, era);
     const profile = dialer.kind === "web" ? era.profile : this.#profileOfPipe(era.profile);
-    const listener: TransportHandlers = onSessionLost === undefined
-      ? peer
-      : Object.assign(peer, { onSessionLost: () => onSessionLost(peer) });
-    const dialling = dialer.dial(profile, listener, this.#signal);
+    if (onSessionLost !== undefined) peer.onSessionLost = () => onSessionLost(peer);
+    const dialling = dialer.dial(profile, peer, this.#signal);
     try {
       this.#transport = await this.bounded(dialling);
       peer.attach(this.#transport);
