@@ -12,26 +12,9 @@ const NAME = "[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?";
 const META_KEY = new RegExp(`^(?:${LABEL}(?:\\.${LABEL})*/(?:${NAME})?|${NAME})$`);
 const EXTENSION_ID = new RegExp(`^${LABEL}(?:\\.${LABEL})*/${NAME}$`);
 
-/** What is wrong with metadata that goes out; nothing when it may. */
-export function faultOfMeta(meta: JsonObject): string | undefined {
-  const wrong = Object.keys(meta).find((key) => !META_KEY.test(key));
-  return wrong === undefined ? undefined : `found the name ${JSON.stringify(wrong.slice(0, 100))}`;
-}
-
-/** True for the name of an extension: with a prefix, unlike other metadata. */
-export function isExtensionId(id: string): boolean {
-  return EXTENSION_ID.test(id);
-}
-
-/** Throws `ERR_INVALID_ARGUMENTS` when an extension is declared under a name that is none. */
+/** Throws `ERR_INVALID_ARGUMENTS` when an extension is declared under a name that is none: it wants a prefix. */
 export function checkExtensions(capabilities: JsonObject): void {
-  const wrong = Object.keys(asObject(capabilities["extensions"]) ?? {}).find((id) => !isExtensionId(id));
-  if (wrong === undefined) return;
-  const found = JSON.stringify(wrong.slice(0, 100));
-  throw new HostError(
-    "ERR_INVALID_ARGUMENTS",
-    `Cannot declare an extension: found the name ${found}, wanted one with a prefix, such as "com.example/name"`,
-  );
+  checkNames("declare an extension", asObject(capabilities["extensions"]) ?? {}, EXTENSION_ID);
 }
 
 /**
@@ -45,9 +28,17 @@ export function withMeta(
 ): JsonObject {
   const { _meta: given = {} } = params ?? {};
   const meta = asObject(given);
-  const fault = meta === undefined ? `found a ${typeof given}, wanted an object` : faultOfMeta(meta);
-  if (fault !== undefined) {
-    throw new HostError("ERR_INVALID_ARGUMENTS", `Cannot send metadata: ${fault}`);
-  }
+  if (meta === undefined) throw unusable("send metadata", `a ${typeof given}`);
+  checkNames("send metadata", meta, META_KEY);
   return { ...params, _meta: { ...more, ...trace, ...meta } };
+}
+
+function checkNames(action: string, named: JsonObject, pattern: RegExp): void {
+  const wrong = Object.keys(named).find((name) => !pattern.test(name));
+  if (wrong !== undefined) throw unusable(action, `the name ${JSON.stringify(wrong.slice(0, 100))}`);
+}
+
+function unusable(action: string, found: string): HostError {
+  const wanted = 'an object with names such as "com.example/name"';
+  return new HostError("ERR_INVALID_ARGUMENTS", `Cannot ${action}: found ${found}, wanted ${wanted}`);
 }

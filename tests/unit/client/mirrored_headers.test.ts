@@ -164,10 +164,7 @@ describe("headers that do not fit", () => {
 });
 
 describe("a request that is too large for its server", () => {
-  const rows: [status: number, what: string][] = [[413, "the request is too large"], [
-    431,
-    "headers of the request are too large",
-  ]];
+  const rows: [status: number, what: string][] = [[413, "its body is too large"], [431, "its headers are too large"]];
   test.each(rows)("fails with the headers that repeat arguments, after status %s: C-HTTP-15", async (status, what) => {
     const scene = await webClient({
       "tools/list": listing(tool("t", "Region")),
@@ -177,7 +174,7 @@ describe("a request that is too large for its server", () => {
     const reply = await scene.client.callTool("t", { a: "x".repeat(9000) }) as Reply & { kind: "failed" };
     expect(reply.error).toMatchObject({ code: "ERR_TOO_LARGE", facts: { status, mirrored: ["mcp-param-region"] } });
     expect(reply.error.message).toContain(what);
-    expect(reply.error.message).toContain("mcp-param-region (9000 characters)");
+    expect(reply.error.message).toContain("mcp-param-region: 9000 characters");
     expect(reply.error.message).not.toContain("xxx");
     expect(await scene.client.callTool("plain", {})).toMatchObject({
       error: { code: "ERR_TOO_LARGE", message: expect.not.stringContaining("mcp-param") },

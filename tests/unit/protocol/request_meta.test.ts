@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/protocol/model.ts";
-import { checkExtensions, faultOfMeta, isExtensionId, withMeta } from "../../../src/protocol/request_meta.ts";
+import { checkExtensions, withMeta } from "../../../src/protocol/request_meta.ts";
+
+const send = (_meta: JsonObject): JsonObject => withMeta({ _meta }, undefined, {});
 
 describe("names of metadata (C-META-04)", () => {
   const good = [
@@ -14,17 +16,22 @@ describe("names of metadata (C-META-04)", () => {
     "a-1.b/c.d",
   ];
   const bad = ["", "-a", "a-", ".a", "a b", "é", "/a", "1com/a", "com./a", "com-/a", "a/b/c", "com.example/-a", "a\n"];
-  test.each(good)("%j is one", (key) => expect(faultOfMeta({ [key]: 1 })).toBeUndefined());
-  test.each(bad)("%j is none", (key) => expect(faultOfMeta({ [key]: 1 })).toMatch(/found the name/));
+  test.each(good)("%j is one", (key) => expect(() => send({ [key]: 1 })).not.toThrow());
+  test.each(bad)("%j is none", (key) => expect(() => send({ [key]: 1 })).toThrow(/found the name/));
 
   test("of a megabyte are judged at once", () => {
-    for (const text of ["a", "-", "a.", ".", "a/"]) faultOfMeta({ [text.repeat(1 << 19)]: 1 });
+    for (const text of ["a", "-", "a.", ".", "a/"]) {
+      try {
+        send({ [text.repeat(1 << 19)]: 1 });
+      } catch {
+        // Only the time counts here.
+      }
+    }
   });
 });
 
 describe("names of extensions (C-EXT-01)", () => {
   test.each(["io.modelcontextprotocol/tasks", "com.example/a", "local/x"])("%j is one", (id) => {
-    expect(isExtensionId(id)).toBe(true);
     expect(() => checkExtensions({ extensions: { [id]: {} } })).not.toThrow();
   });
   test.each(["tasks", "com.example/", "/x", "com example/x", ""])("%j is none", (id) => {
