@@ -168,7 +168,9 @@ export class Supervisor implements Server, LifeOwner {
   }
 
   status(): ServerStatus {
-    const info = this.#facts?.serverInfo;
+    // A server that was exchanged in mid-life introduces itself anew.
+    const facts = this.#life?.connection?.client.facts ?? this.#facts;
+    const info = facts?.serverInfo;
     const [resourceCount, promptCount] = [this.offers.count("resources"), this.offers.count("prompts")];
     return {
       name: this.name,
@@ -182,7 +184,7 @@ export class Supervisor implements Server, LifeOwner {
       ...(this.#error === undefined ? {} : { error: this.#error }),
       ...(this.#lastWords === undefined ? {} : { stderrTail: this.#lastWords }),
       ...(this.#activeAt === undefined ? {} : { lastActivityAt: this.#activeAt }),
-      ...(this.#facts === undefined ? {} : { era: this.#facts.era, version: this.#facts.protocolVersion }),
+      ...(facts === undefined ? {} : { era: facts.era, version: facts.protocolVersion }),
       ...(info === undefined
         ? {}
         : { serverInfo: this.#context.scrubber.value({ name: info.name, version: info.version }) }),

@@ -22,6 +22,16 @@ describe("supervisor", () => {
     expect(sink.events[1]!.payload).toMatchObject({ tools: 2, protocolVersion: "test" });
   });
 
+  it("tells how the server speaks now, also after it was exchanged in mid-life", async () => {
+    const { server, connect } = scene();
+    server.supervise();
+    await settle();
+    const client = connect.pending[0]!.succeed(["echo"]);
+    await settle();
+    Object.assign(client, { facts: { ...client.facts, era: "legacy", protocolVersion: "older" } });
+    expect(server.status()).toMatchObject({ state: "ready", era: "legacy", version: "older" });
+  });
+
   it("is not ready before the ready event is durable", async () => {
     const { server, connect, sink } = scene();
     let release!: () => void;
