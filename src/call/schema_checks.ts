@@ -11,8 +11,12 @@ const MAX_FAULTS_TEXT = 1000;
 const MAX_PREVIEW = 500;
 
 /** What is wrong with arguments in the eyes of the tool's own schema; `undefined` when nothing is. */
-export function argumentsFault(entry: CatalogEntry, args: unknown, scrubber: Scrubber): string | undefined {
-  const checked = entry.checkArguments(args);
+export function argumentsFault(
+  tool: Pick<CatalogEntry, "checkArguments">,
+  args: unknown,
+  scrubber: Scrubber,
+): string | undefined {
+  const checked = tool.checkArguments(args);
   return checked.valid ? undefined : scrubbedExcerpt(textOf(checked.errors), scrubber, MAX_FAULTS_TEXT);
 }
 
@@ -27,7 +31,7 @@ export function structuredFinding(
   spills: readonly Spill[] = [],
 ): Finding | undefined {
   if (entry.definition.outputSchema === undefined || result["isError"] === true) return undefined;
-  if (spills.some(({ pointer }) => pointer.startsWith(POINTER))) {
+  if (spills.some(({ pointer, isWhole }) => isWhole || pointer.startsWith(POINTER))) {
     return finding("structured_content_unchecked", "holds a text that is too long to be checked");
   }
   const checked = entry.checkStructured(result["structuredContent"]);

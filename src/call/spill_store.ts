@@ -24,11 +24,12 @@ const EMPTY: Uint8Array = new Uint8Array(0);
 
 /** Keeps long strings as artifacts, scrubbed while they arrive. */
 export function spillStore(options: SpillStoreOptions): SpillSink {
-  return { open: () => new SpillStoreWriter(options) };
+  return { open: (mediaType) => new SpillStoreWriter(options, mediaType) };
 }
 
 class SpillStoreWriter implements SpillWriter {
   readonly #options: SpillStoreOptions;
+  readonly #mediaType: string;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   readonly #encoder = new TextEncoder();
   readonly #scrub: TextScrub;
@@ -44,8 +45,9 @@ class SpillStoreWriter implements SpillWriter {
   /** The text has passed what one artifact may have: reading it on would have no end. */
   #tooLarge: unknown;
 
-  constructor(options: SpillStoreOptions) {
+  constructor(options: SpillStoreOptions, mediaType: string) {
     this.#options = options;
+    this.#mediaType = mediaType;
     this.#scrub = options.scrubber.stream();
     this.#writing = this.#open();
   }
@@ -119,7 +121,7 @@ class SpillStoreWriter implements SpillWriter {
 
   async #open(): Promise<void> {
     try {
-      this.#artifact = await this.#options.artifacts.create({ mediaType: "text/plain" });
+      this.#artifact = await this.#options.artifacts.create({ mediaType: this.#mediaType });
     } catch (error) {
       this.#options.onError(error);
     }

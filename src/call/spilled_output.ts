@@ -27,7 +27,8 @@ const MAX_DATA_BYTES = 8 << 20;
 
 /**
  * Takes the long strings of a result on and puts into their places, in the result itself, what is to be shown of them: of
- * a text its head and its tail, of data all or nothing. Everything is scrubbed.
+ * a text its head and its tail, of data all or nothing. A result that was put aside as a whole has its JSON text as its
+ * only block. Everything is scrubbed.
  */
 export async function takeSpills(
   result: JsonObject,
@@ -37,10 +38,19 @@ export async function takeSpills(
   const artifacts: ArtifactRef[] = [];
   const texts = new Map<number, SpilledText>();
   const data = new Map<number, SpilledText>();
+  const whole = spills.find(({ isWhole }) => isWhole);
   const closed = await Promise.all(spills.map(({ writer }) => writer.close(options.signal)));
   for (const [at, text] of closed.entries()) {
     if (text.stored !== undefined) artifacts.push(text.stored);
-    const { pointer } = spills[at]!;
+    const spill = spills[at]!;
+    const { pointer } = spill;
+    if (whole !== undefined) {
+      if (spill !== whole) continue;
+      texts.set(0, text);
+      const block = { type: "text", text: spilledExcerpt(text, options.maxBytes, placeOf(text)) };
+      put(result, ["content"], [block]);
+      continue;
+    }
     const names = namesOf(pointer);
     if (DATA.test(pointer)) {
       const whole = await readBack(text, options);
@@ -81,7 +91,7 @@ function namesOf(pointer: string): string[] {
   return pointer.split("/").slice(2).map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-function put(result: JsonObject, names: readonly string[], text: string): void {
+function put(result: JsonObject, names: readonly string[], value: unknown): void {
   let at = result as Record<string, unknown>;
   for (const name of names.slice(0, -1)) {
     const next = at[name];
@@ -89,5 +99,5 @@ function put(result: JsonObject, names: readonly string[], text: string): void {
     if (typeof next !== "object" || next === null) return;
     at = next as Record<string, unknown>;
   }
-  at[names.at(-1)!] = text;
+  at[names.at(-1)!] = value;
 }

@@ -1,32 +1,40 @@
 import { HostError } from "../kernel/errors.ts";
+import { unusable } from "../jsonrpc/peer_errors.ts";
 import type { Settled } from "../jsonrpc/pending.ts";
-import { abortSpills } from "../jsonrpc/spill_sink.ts";
+import { abortSpills, wholeOf } from "../jsonrpc/spill_sink.ts";
 import type { Era } from "../protocol/era.ts";
 import { readCallResult } from "../protocol/results.ts";
 import type { FailedReply, Reply } from "./reply.ts";
+
+/** A result of these is of use as a text too, where it was put aside as a whole. */
+const USABLE_AS_TEXT: ReadonlySet<string> = new Set(["tools/call", "tasks/result"]);
 
 /** What the end of a request means in the era that it was sent in. */
 export function readReply(era: Era, method: string, settled: Settled): Reply {
   const { resends = 0 } = settled;
   if (!settled.ok) return failed(settled.error, settled.sent, settled.refused, resends);
   const meaning = era.read(method, settled.result);
+  const { bytes, spills } = settled;
+  if (wholeOf(spills) !== undefined && !(meaning.kind === "done" && USABLE_AS_TEXT.has(method))) {
+    abortSpills(spills);
+    return failed(unusable(method, "too_large"), true, false, resends);
+  }
   if (meaning.kind === "done") {
-    const { bytes, spills } = settled;
     const reply: Reply = { kind: "done", result: meaning.result, bytes, resends };
     return spills === undefined ? reply : { ...reply, spills };
   }
-  abortSpills(settled.spills);
+  abortSpills(spills);
   switch (meaning.kind) {
     case "input_required":
       return {
         kind: "input_required",
         inputRequests: meaning.inputRequests,
         requestState: meaning.requestState,
-        bytes: settled.bytes,
+        bytes,
         resends,
       };
     case "task":
-      return { kind: "task", task: meaning.task, bytes: settled.bytes, resends };
+      return { kind: "task", task: meaning.task, bytes, resends };
     case "invalid":
       return failed(meaning.error, true, false, resends);
   }
@@ -34,7 +42,7 @@ export function readReply(era: Era, method: string, settled: Settled): Reply {
 
 /** A reply to `tools/call`, whose result must have the shape of one. */
 export function readCall(reply: Reply): Reply {
-  if (reply.kind !== "done") return reply;
+  if (reply.kind !== "done" || wholeOf(reply.spills) !== undefined) return reply;
   const result = readCallResult(reply.result);
   if (result === undefined) {
     abortSpills(reply.spills);

@@ -2,10 +2,11 @@ import { DEFAULT_PARSE_LIMITS, dropPrototypeKeys, type ParseLimits } from "./bou
 import { hasLongNumber, markLongIntegers } from "./exact_numbers.ts";
 import { newNonce, type Path, replaceMarked } from "./marked.ts";
 import { type Chunk, chunkOf } from "./spill_bytes.ts";
-import { LongString } from "./spill_long.ts";
+import { type Aside, type AsideOptions, LongString } from "./spill_long.ts";
 import { SpillRest } from "./spill_rest.ts";
 import { JsonScan } from "./spill_scan.ts";
 import { abortSpills, type Spill, type SpillSink } from "./spill_sink.ts";
+import { LongResult } from "./spill_result.ts";
 
 /** Longest string that stays in its message, and the beginning that stays of a longer one, in bytes. */
 export const SPILL_BYTES: number = 64 << 10;
@@ -57,6 +58,8 @@ const NEVER_SPILLED: ReadonlySet<string> = new Set([
  *   value; all of it goes to the sink, and `spills` says where it stood. One that is shorter once its escapes are resolved
  *   stays whole. In both a lone surrogate is U+FFFD;
  * - strings in a batch, the few that name a message or are sent back, and those behind the first 32, are never cut;
+ * - of a result of which more than the limit would stay, nothing does: all of it goes to the sink, see {@link Spill}. What
+ *   follows of it is bounded in depth alone;
  * - integers beyond the safe ones are bigint;
  * - members named `__proto__` are left out, and of a name that comes twice the last counts; what an earlier one spilled is
  *   aborted;
@@ -67,14 +70,19 @@ const NEVER_SPILLED: ReadonlySet<string> = new Set([
  */
 export class SpillParser {
   readonly #maxBytes: number;
+  readonly #maxDepth: number;
   readonly #sink: SpillSink | undefined;
   readonly #onMemory: SpillOptions["onMemory"];
   readonly #nonce = newNonce();
   readonly #scan: JsonScan;
   readonly #rest: SpillRest;
   readonly #longs: LongString[] = [];
-  /** The long string under way. */
-  #long: LongString | undefined;
+  /** Where the marks of the long strings stand in the rest. */
+  readonly #marks: number[] = [];
+  /** The result, once what would stay of it is too much. */
+  #result: LongResult | undefined;
+  /** The one of them that is under way. */
+  #aside: Aside | undefined;
   #memory = 0;
   #writing: Promise<void> | undefined;
   #refusal: Exclude<SpillParse, { ok: true }> | undefined;
@@ -82,6 +90,7 @@ export class SpillParser {
 
   constructor({ limits = DEFAULT_PARSE_LIMITS, sink, onMemory }: SpillOptions = {}) {
     this.#maxBytes = limits.maxLength;
+    this.#maxDepth = limits.maxDepth;
     this.#rest = new SpillRest(limits.maxLength);
     this.#sink = sink;
     this.#onMemory = onMemory;
@@ -96,10 +105,12 @@ export class SpillParser {
   /** Takes the next bytes; they may be reused once what is returned has settled. Never throws, never rejects. */
   push(bytes: Uint8Array): void | Promise<void> {
     const chunk = chunkOf(bytes);
+    const before = this.#result;
     for (let at = 0; at < bytes.length && !this.#isOver;) {
-      at = this.#long === undefined ? this.#keep(chunk, at) : this.#pass(this.#long, chunk, at);
+      at = this.#aside === undefined ? this.#keep(chunk, at) : this.#pass(this.#aside, chunk, at);
     }
-    if (!this.#isOver) this.#report(this.#rest.capacity + this.#longs.length * SPILL_BYTES);
+    // What a result that has left held before is on its way to the sink until the pause is over.
+    if (!this.#isOver && before === this.#result) this.#report(this.#rest.capacity + this.#longs.length * SPILL_BYTES);
     return this.#writing;
   }
 
@@ -116,15 +127,25 @@ export class SpillParser {
   /** Adds what stays in memory to the rest, up to a string that is long. */
   #keep(chunk: Chunk, from: number): number {
     const scan = this.#scan;
-    const at = scan.scan(chunk, from, this.#rest.length - from);
-    if (this.#rest.length + at - from + this.#longs.length * SPILL_BYTES > this.#maxBytes) {
-      this.#refuse("too_large");
-      return at;
+    const room = this.#room();
+    if (room <= 0) {
+      if (!this.#leaveResult()) this.#refuse("too_large");
+      return from;
     }
+    const to = Math.min(chunk.bytes.length, from + room);
+    const at = scan.scan(chunk, from, to, this.#rest.length - from);
     this.#rest.append(chunk.bytes.subarray(from, at));
     if (scan.fault !== undefined) this.#refuse(scan.fault);
     else if (scan.isLong) this.#leave();
     return at;
+  }
+
+  /** Bytes that may still stay. */
+  #room(): number {
+    const { prefix, isInFirst } = this.#scan;
+    // What ends a message needs a little: a result that just fits must not fail for its id.
+    const more = prefix > 0 && !isInFirst ? MAX_PREFIX : 0;
+    return this.#maxBytes + more - this.#rest.length - this.#longs.length * SPILL_BYTES;
   }
 
   /** The string under way has become long: it goes aside, if it may. */
@@ -135,29 +156,78 @@ export class SpillParser {
     if (place === undefined || this.#longs.length === MAX_LONG) return scan.keepString();
     scan.leaveString();
     const beginning = chunkOf(this.#rest.cut(scan.stringFrom));
-    this.#rest.append(new TextEncoder().encode(`${this.#nonce}${this.#longs.length}"`));
-    const long = new LongString({
-      sink: this.#sink!,
-      headBytes: SPILL_BYTES,
-      onWait: (writing) => this.#wait(writing, "sink"),
-      onFailed: (error) => void this.#refuse("sink", error),
-    });
+    this.#marks.push(this.#rest.length);
+    this.#mark(String(this.#longs.length));
+    const long = new LongString({ ...this.#asideOptions(), headBytes: SPILL_BYTES });
     this.#longs.push(long);
-    this.#long = long;
+    this.#aside = long;
     this.#pass(long, beginning, 0);
   }
 
-  /** Hands the next bytes to the long string. */
-  #pass(long: LongString, chunk: Chunk, from: number): number {
-    const at = long.push(chunk, from);
-    if (long.isBroken) this.#refuse("not_json");
-    else if (long.isEnded) this.#long = undefined;
+  /** What has been kept is too much: if it is a result, all of it goes aside. */
+  #leaveResult(): boolean {
+    const scan = this.#scan;
+    const { prefix } = scan;
+    if (this.#sink === undefined || !scan.isInFirst || this.#rest.at(prefix) !== OPENING_BRACE) return false;
+    if (this.#envelope()?.["result"] !== null) return false;
+    scan.leaveFirst();
+    const result = new LongResult({ ...this.#asideOptions(), maxDepth: this.#maxDepth - 1 });
+    this.#result = result;
+    this.#aside = result;
+    let from = prefix;
+    for (const [at, mark] of this.#marks.entries()) {
+      if (this.#isOver) return true;
+      if (!this.#isInResult(at)) continue;
+      this.#pass(result, chunkOf(this.#rest.view(from, mark)), 0);
+      this.#pass(result, chunkOf(new TextEncoder().encode(JSON.stringify(this.#noteOf(at)).slice(1, -1))), 0);
+      from = mark + this.#nonce.length + String(at).length;
+    }
+    this.#pass(result, chunkOf(this.#rest.view(from)), 0);
+    if (this.#isOver) return true;
+    this.#rest.shrink(prefix);
+    this.#rest.append(new TextEncoder().encode('"'));
+    this.#mark(RESULT);
+    return true;
+  }
+
+  /** What stands in a result that left for a string that had left before. No part of it: a secret may be cut there. */
+  #noteOf(at: number): string {
+    const { writer, bytes, head } = this.#longs[at]!;
+    if (writer === undefined) return head;
+    const before = this.#longs.filter((long, other) =>
+      other < at && long.writer !== undefined && this.#isInResult(other)
+    );
+    return `[... ${bytes} bytes left out, kept apart as long text ${before.length + 1} ...]`;
+  }
+
+  #isInResult(at: number): boolean {
+    return this.#marks[at]! > this.#scan.prefix;
+  }
+
+  /** Closes a string in the rest that stands for something else. */
+  #mark(name: string): void {
+    this.#rest.append(new TextEncoder().encode(`${this.#nonce}${name}"`));
+  }
+
+  #asideOptions(): AsideOptions {
+    return {
+      sink: this.#sink!,
+      onWait: (writing) => this.#wait(writing, "sink"),
+      onFailed: (error) => void this.#refuse("sink", error),
+    };
+  }
+
+  /** Hands the next bytes to what is under way. */
+  #pass(aside: Aside, chunk: Chunk, from: number): number {
+    const at = aside.push(chunk, from);
+    if (aside.fault !== undefined) this.#refuse(aside.fault);
+    else if (aside.isEnded) this.#aside = undefined;
     return at;
   }
 
   #finish(): SpillParse {
     if (this.#refusal !== undefined) return this.#refusal;
-    if (this.#scan.isInString || this.#long !== undefined) return this.#refuse("not_json");
+    if (this.#scan.isInString || this.#aside !== undefined) return this.#refuse("not_json");
     const text = new TextDecoder().decode(this.#rest.view(0));
     const spills: Spill[] = [];
     let value: unknown;
@@ -169,7 +239,7 @@ export class SpillParser {
     }
     this.#isOver = true;
     const taken = new Set(spills.map(({ writer }) => writer));
-    abortSpills(writersOf(this.#longs).filter(({ writer }) => !taken.has(writer)));
+    abortSpills(this.#writers().filter(({ writer }) => !taken.has(writer)));
     this.#letGo();
     return { ok: true, value, spills };
   }
@@ -178,12 +248,21 @@ export class SpillParser {
     const marked = hasLongNumber(text) ? markLongIntegers(text, this.#nonce + INTEGER) : text;
     const value: unknown = JSON.parse(marked);
     if (text.includes("__proto__") || text.includes("\\u")) dropPrototypeKeys(value);
-    if (marked === text && this.#longs.length === 0) return value;
+    if (marked === text && this.#longs.length === 0 && this.#result === undefined) return value;
     return replaceMarked(value, this.#nonce, (mark, path) => {
       if (mark.startsWith(INTEGER)) return BigInt(mark.slice(INTEGER.length));
-      const { writer, bytes, head } = this.#longs[Number(mark)]!;
-      if (writer !== undefined) spills.push({ pointer: pointerOf(path), bytes, writer });
-      return head;
+      const pointer = pointerOf(path);
+      if (mark === RESULT) {
+        const { writer, bytes } = this.#result!;
+        if (writer !== undefined) spills.push({ pointer, bytes, writer, isWhole: true });
+        for (const [at, long] of this.#longs.entries()) {
+          if (this.#isInResult(at)) spills.push(...spillOf(long, pointer));
+        }
+        return this.#result!.members();
+      }
+      const long = this.#longs[Number(mark)]!;
+      spills.push(...spillOf(long, pointer));
+      return long.head;
     });
   }
 
@@ -212,7 +291,7 @@ export class SpillParser {
     const id = this.#claimedId();
     const found = { ...(id === undefined ? {} : { id }), ...(error === undefined ? {} : { error }) };
     this.#refusal = { ok: false, reason, ...found };
-    abortSpills(writersOf(this.#longs));
+    abortSpills(this.#writers());
     this.#letGo();
     return this.#refusal;
   }
@@ -220,16 +299,28 @@ export class SpillParser {
   #letGo(): void {
     this.#rest.clear();
     this.#longs.length = 0;
+    this.#result = undefined;
     this.#report(0);
+  }
+
+  #writers(): Pick<Spill, "writer">[] {
+    return [this.#result, ...this.#longs].flatMap((each) =>
+      each?.writer === undefined ? [] : [{ writer: each.writer }]
+    );
   }
 
   /** The id of a response that was refused, so that its request need not wait for its deadline. */
   #claimedId(): unknown {
+    return this.#envelope()?.["id"];
+  }
+
+  /** Of a response its members up to the first that is an object or an array, which is null here. */
+  #envelope(): Record<string, unknown> | undefined {
     const { prefix } = this.#scan;
     if (prefix === 0 || prefix > MAX_PREFIX || prefix > this.#rest.length) return undefined;
     try {
       const envelope = JSON.parse(`${new TextDecoder().decode(this.#rest.view(0, prefix))}null}`);
-      return "method" in envelope ? undefined : envelope.id;
+      return "method" in envelope ? undefined : envelope;
     } catch {
       // No object, or none that is written like this: whose it was stays unknown.
       return undefined;
@@ -241,11 +332,14 @@ export class SpillParser {
 const MAX_LONG = 32;
 /** What the mark of an integer begins with, behind the nonce. */
 const INTEGER = "#";
+/** The mark of a whole result. */
+const RESULT = "=";
+const OPENING_BRACE = 123;
 /** An envelope is not longer. */
 const MAX_PREFIX = 4 << 10;
 
-function writersOf(longs: readonly LongString[]): Pick<Spill, "writer">[] {
-  return longs.flatMap(({ writer }) => (writer === undefined ? [] : [{ writer }]));
+function spillOf({ writer, bytes }: LongString, pointer: string): Spill[] {
+  return writer === undefined ? [] : [{ pointer, bytes, writer }];
 }
 
 /** RFC 6901, section 4. */

@@ -53,3 +53,8 @@ export function plainEnd({ bytes, words, pad }: Chunk, from: number, to: number)
   while (at < to && PLAIN[bytes[at]!] === 1) at++;
   return at;
 }
+
+/** White space in JSON. */
+export function isSpace(byte: number): boolean {
+  return byte === 32 || byte === 10 || byte === 13 || byte === 9;
+}

@@ -2,17 +2,39 @@ import type { Chunk } from "./spill_bytes.ts";
 import type { SpillSink, SpillWriter } from "./spill_sink.ts";
 import { decodeText, LongText, wholeCharacters } from "./spill_text.ts";
 
-/** What a long string tells the parser that it belongs to. */
-export interface LongStringOptions {
+/** What takes a part of a message in the place of the parser, up to its end. */
+export interface Aside {
+  /** Takes the bytes from `from` on; returns where the part ended, behind its last byte, or the chunk's end. */
+  push(chunk: Chunk, from: number): number;
+  readonly isEnded: boolean;
+  /** What came can be no such part, or is more than may come. */
+  readonly fault: "not_json" | "too_large" | "too_deep" | undefined;
+}
+
+/** What it tells the parser that it belongs to. */
+export interface AsideOptions {
   readonly sink: SpillSink;
-  /** Bytes of its beginning that stay in memory; what is no longer than that is not spilled. */
-  readonly headBytes: number;
   readonly onWait: (writing: Promise<void>) => void;
   readonly onFailed: (error: unknown) => void;
 }
 
+export interface LongStringOptions extends AsideOptions {
+  /** Bytes of its beginning that stay in memory; what is no longer than that is not spilled. */
+  readonly headBytes: number;
+}
+
+/** Writes, and tells how it goes. */
+export function writeAside(writer: SpillWriter, utf8: Uint8Array, { onWait, onFailed }: AsideOptions): void {
+  try {
+    const writing = writer.write(utf8);
+    if (writing !== undefined) onWait(writing);
+  } catch (error) {
+    onFailed(error);
+  }
+}
+
 /** One long string on its way out of its message. */
-export class LongString {
+export class LongString implements Aside {
   readonly #options: LongStringOptions;
   readonly #text = new LongText((utf8) => this.#take(utf8));
   readonly #head: Uint8Array;
@@ -39,11 +61,10 @@ export class LongString {
     return this.#text.isEnded;
   }
 
-  get isBroken(): boolean {
-    return this.#text.isBroken;
+  get fault(): "not_json" | undefined {
+    return this.#text.isBroken ? "not_json" : undefined;
   }
 
-  /** Takes the bytes from `from` on; returns where it ended, behind the closing quote or at the chunk's end. */
   push(chunk: Chunk, from: number): number {
     return this.#text.push(chunk, from);
   }
@@ -64,21 +85,12 @@ export class LongString {
       if (part.length <= room) return;
       part = part.subarray(room);
       try {
-        this.#writer = this.#options.sink.open();
+        this.#writer = this.#options.sink.open("text/plain");
       } catch (error) {
         return this.#options.onFailed(error);
       }
-      this.#write(this.#writer, this.#head);
+      writeAside(this.#writer, this.#head, this.#options);
     }
-    this.#write(this.#writer, part);
-  }
-
-  #write(writer: SpillWriter, utf8: Uint8Array): void {
-    try {
-      const writing = writer.write(utf8);
-      if (writing !== undefined) this.#options.onWait(writing);
-    } catch (error) {
-      this.#options.onFailed(error);
-    }
+    writeAside(this.#writer, part, this.#options);
   }
 }

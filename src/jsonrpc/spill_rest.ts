@@ -1,5 +1,6 @@
 /** The first size of the buffer. */
 const FIRST = 16 << 10;
+
 /** What of a message stays in memory: bytes that are appended, and taken back when a string turns out to be long. */
 export class SpillRest {
   readonly #maxBytes: number;
@@ -45,6 +46,14 @@ export class SpillRest {
     const part = this.#bytes.slice(from, this.#length);
     this.#length = from;
     return part;
+  }
+
+  /** Keeps the first `length` bytes and gives the memory of the others back. */
+  shrink(length: number): void {
+    const smaller = new Uint8Array(Math.max(FIRST, length));
+    smaller.set(this.#bytes.subarray(0, length));
+    this.#bytes = smaller;
+    this.#length = length;
   }
 
   clear(): void {

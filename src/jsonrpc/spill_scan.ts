@@ -1,4 +1,4 @@
-import { BACKSLASH, type Chunk, plainEnd, QUOTE } from "./spill_bytes.ts";
+import { BACKSLASH, type Chunk, isSpace, plainEnd, QUOTE } from "./spill_bytes.ts";
 import type { SpillRest } from "./spill_rest.ts";
 
 const COMMA = 44;
@@ -28,8 +28,10 @@ export class JsonScan {
   #lastFrom = 0;
   #lastTo = 0;
   #stringLimit = 0;
-  /** Where the first value within the message begins; 0 before. */
+  /** Where the first object or array within the message begins; 0 before. */
   prefix = 0;
+  /** That one is under way. */
+  isInFirst = false;
   fault: "not_json" | "too_deep" | "too_many_nodes" | undefined;
   /** The string under way has passed `maxString`, and the scan has stopped in it. */
   isLong = false;
@@ -63,17 +65,23 @@ export class JsonScan {
     this.#escaped = false;
   }
 
+  /** The first object or array within the message is somebody else's up to its closing bracket. */
+  leaveFirst(): void {
+    this.leaveString();
+    this.isInFirst = false;
+    this.#depth = 1;
+  }
+
   /**
-   * Scans the chunk from a place on, which is `shift` less than its place in the rest. Returns where it stopped: at the
-   * end, at a fault, or in a long string.
+   * Scans the chunk from a place on, which is `shift` less than its place in the rest, to another. Returns where it
+   * stopped: there, at a fault, or in a long string.
    */
-  scan(chunk: Chunk, from: number, shift: number): number {
+  scan(chunk: Chunk, from: number, to: number, shift: number): number {
     const { bytes } = chunk;
-    const to = bytes.length;
     let at = from;
     for (;;) {
       if (!this.#inString) {
-        at = this.#structure(bytes, at, shift);
+        at = this.#structure(bytes, at, to, shift);
         if (!this.#inString) return at;
         this.#stringFrom = at + shift;
         this.#stringLimit = this.#maxString;
@@ -120,29 +128,33 @@ export class JsonScan {
   }
 
   /** On to the next string, behind its opening quote, or to the end. */
-  #structure(bytes: Uint8Array, from: number, shift: number): number {
-    for (let at = from; at < bytes.length; at++) {
+  #structure(bytes: Uint8Array, from: number, to: number, shift: number): number {
+    for (let at = from; at < to; at++) {
       switch (bytes[at]) {
         case QUOTE:
           this.#inString = true;
           return at + 1;
         case OPENING_BRACKET:
         case OPENING_BRACE:
-          if (this.#depth === 1 && this.prefix === 0) this.prefix = at + shift;
+          if (this.#depth === 1 && this.prefix === 0) {
+            this.prefix = at + shift;
+            this.isInFirst = true;
+          }
           if (++this.#depth > this.#maxDepth) return this.#stop("too_deep", at);
           this.#open[this.#depth] = bytes[at]!;
           if (++this.#nodes > this.#maxNodes) return this.#stop("too_many_nodes", at);
           break;
         case CLOSING_BRACKET:
         case CLOSING_BRACE:
-          if (--this.#depth < 0) return this.#stop("not_json", at);
+          if (--this.#depth === 1) this.isInFirst = false;
+          if (this.#depth < 0) return this.#stop("not_json", at);
           break;
         case COMMA:
           if (++this.#nodes > this.#maxNodes) return this.#stop("too_many_nodes", at);
           break;
       }
     }
-    return bytes.length;
+    return to;
   }
 
   #stop(fault: NonNullable<JsonScan["fault"]>, at: number): number {
@@ -153,7 +165,3 @@ export class JsonScan {
 
 /** A name of which this is not enough is none that matters. */
 const MAX_NAME = 256;
-
-function isSpace(byte: number): boolean {
-  return byte === 32 || byte === 10 || byte === 13 || byte === 9;
-}

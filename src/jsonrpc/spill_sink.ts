@@ -28,16 +28,30 @@ export interface SpillWriter {
 
 /** Where long strings go. */
 export interface SpillSink {
-  open(): SpillWriter;
+  /** `mediaType` is what the text is: `text/plain`, or `application/json` for a whole result. */
+  open(mediaType: string): SpillWriter;
 }
 
-/** A string that was too long to stay in its message. In its place stands its beginning, unscrubbed. */
+/**
+ * A string that was too long to stay in its message. In its place stands its beginning, unscrubbed.
+ *
+ * Or a whole result, as JSON text: what would have stayed of it was too much. In its place stands an object with those of
+ * its members that are no objects, no arrays and no strings over 4 KiB. Long strings that had left it before follow it, with its own pointer; in
+ * its text a note stands for each.
+ */
 export interface Spill {
   /** JSON pointer (RFC 6901) to the string, from the message's root. */
   readonly pointer: string;
+  /** True for a whole result. */
+  readonly isWhole?: true;
   /** UTF-8 bytes of the text as it came. */
   readonly bytes: number;
   readonly writer: SpillWriter;
+}
+
+/** The result that was put aside as a whole, if one was. */
+export function wholeOf(spills: readonly Spill[] | undefined): Spill | undefined {
+  return spills?.find(({ isWhole }) => isWhole);
 }
 
 /** Lets go of texts that nobody has taken on. */

@@ -48,6 +48,11 @@ export class LongText {
     this.#take = take;
   }
 
+  /** Another string follows. */
+  begin(): void {
+    this.isEnded = false;
+  }
+
   /** Takes the string's bytes from `from` on and returns where it ended: behind the quote, or at the chunk's end. */
   push(chunk: Chunk, from: number): number {
     const at = this.#cutBytes === 0 ? from : this.#join(chunk.bytes, from);

@@ -104,6 +104,36 @@ describe("output of a result whose long strings were put aside", () => {
     expect(output.artifact).toBe(undefined);
   });
 
+  it("is the beginning and the end of all of it as JSON, where it left as a whole", async () => {
+    const before = long(100_000, "before ");
+    const rows = Array.from({ length: 200_000 }, (_, at) => ["hunter2-hunter2", `row number ${at} of many, \u00e9 \n`]);
+    const { output, errors, textOf } = await read({
+      content: [text(before)],
+      structuredContent: { rows },
+      isError: true,
+    });
+    expect(errors).toEqual([]);
+    const kept = await textOf(output.artifact?.sha256);
+    const note = "[... 100000 bytes left out, kept apart as long text 1 ...]";
+    const whole = { content: [text(note)], structuredContent: { rows }, isError: true };
+    expect(kept === JSON.stringify(whole).replaceAll("hunter2-hunter2", "[redacted:key#1]")).toBe(true);
+    const { artifact, artifacts } = output;
+    expect(artifacts!.map(({ mediaType, sha256 }) => [mediaType, sha256 === artifact!.sha256])).toEqual([
+      ["application/json", true],
+      ["text/plain", false],
+    ]);
+    expect(await textOf(artifacts![1]!.sha256) === before).toBe(true);
+    const resultSize = new TextEncoder().encode(kept).length;
+    expect(output).toMatchObject({ isError: true, truncated: true, isPreviewCut: true, resultSize });
+    expect(output.content).toEqual([text(output.output)]);
+    expect([output.output.startsWith(kept.slice(0, 60_000)), output.output.endsWith(kept.slice(-1000))]).toEqual([
+      true,
+      true,
+    ]);
+    expect(output.output).toContain(`whole text in artifact ${artifact!.sha256}`);
+    expect("structuredContent" in output).toBe(false);
+  });
+
   it("shows no part of a secret, wherever it stands", async () => {
     const secret = "hunter2-hunter2";
     const places = fc.array(fc.integer({ min: 64_000, max: 67_000 }), { minLength: 1, maxLength: 4 });

@@ -6,6 +6,7 @@ import { createStage } from "./scripted_transport.ts";
 
 function spilled(
   id: number | string,
+  more: Partial<Spill> = {},
 ): { message: Parameters<ReturnType<typeof createStage>["hear"]>[0]; state: { aborted: number } } {
   const state = { aborted: 0 };
   const writer = {
@@ -13,7 +14,7 @@ function spilled(
     close: () => Promise.reject(new Error("not asked for")),
     abort: () => void state.aborted++,
   };
-  const spills: Spill[] = [{ pointer: "/result/text", bytes: 100_000, writer }];
+  const spills: Spill[] = [{ pointer: "/result/text", bytes: 100_000, writer, ...more }];
   return { message: { kind: "result", id, result: { text: "head" }, spills }, state };
 }
 
@@ -37,6 +38,22 @@ describe("long strings that were put aside", () => {
     expect(asked.outcome).toMatchObject({ ok: true, result: { text: "head" } });
     expect(state.aborted).toBe(1);
   });
+
+  test.each([true, false])(
+    "that are a whole result are no answer for a request that does not take them (%s)",
+    async (takes) => {
+      const stage = createStage(new FakeClock());
+      const asked = stage.ask({ takesSpills: takes });
+      const { message, state } = spilled(1, { isWhole: true });
+      stage.hear(message);
+      await settle();
+      expect([asked.outcome, state.aborted]).toMatchObject(
+        takes
+          ? [{ ok: true, spills: [{ isWhole: true }] }, 0]
+          : [{ ok: false, sent: true, refused: false, error: { code: "ERR_FRAME_TOO_LARGE" } }, 1],
+      );
+    },
+  );
 
   test.each([["of nobody", 7], ["of one that was answered", 1], ["of one that was given up", 2]])(
     "are let go of when the answer is one %s",

@@ -2,52 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_PARSE_LIMITS, type ParseLimits } from "../../../src/jsonrpc/bounded_parse.ts";
 import { isLargeFrame, SPILL_BYTES, type SpillParse, SpillParser } from "../../../src/jsonrpc/spill.ts";
-import type { SpillSink, SpillWriter } from "../../../src/jsonrpc/spill_sink.ts";
-
-/** Keeps what it is given, and how it ended. */
-class Kept implements SpillWriter {
-  readonly parts: Uint8Array[] = [];
-  ended: "open" | "aborted" = "open";
-
-  write(utf8: Uint8Array): void {
-    if (this.ended !== "open") throw new Error("written after its end");
-    this.parts.push(utf8.slice());
-  }
-
-  text(): string {
-    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Buffer.concat(this.parts));
-  }
-
-  close(): Promise<never> {
-    return Promise.reject(new Error("not asked for in these tests"));
-  }
-
-  abort(): void {
-    if (this.ended !== "open") throw new Error("ended twice");
-    this.ended = "aborted";
-  }
-}
-
-class KeptSink implements SpillSink {
-  readonly opened: Kept[] = [];
-
-  open(): Kept {
-    const writer = new Kept();
-    this.opened.push(writer);
-    return writer;
-  }
-}
-
-const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
-
-/** Copies, each in a place of its own. */
-function* cut(bytes: Uint8Array, lengths: readonly number[]): Generator<Uint8Array> {
-  for (let at = 0, turn = 0; at < bytes.length; turn++) {
-    const length = lengths.length === 0 ? bytes.length : lengths[turn % lengths.length]!;
-    yield new Uint8Array(bytes.subarray(at, at + length));
-    at += length;
-  }
-}
+import type { SpillSink } from "../../../src/jsonrpc/spill_sink.ts";
+import { cut, encode, type Kept, KeptSink } from "./kept_sink.ts";
 
 interface Parsed {
   readonly parse: SpillParse;
