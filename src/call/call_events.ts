@@ -64,7 +64,10 @@ export function artifactStored(call: CallFacts, artifact: NonNullable<Output["ar
 }
 
 /** Something in the result of a call; beside the event that closes it. */
-export function securityFinding(call: CallFacts, { rule, where, severity, count, preview }: Finding): EventInput {
+export function securityFinding(
+  call: Pick<CallFacts, "tool">,
+  { rule, where, severity, count, preview }: Finding,
+): EventInput {
   return known({
     type: "security.finding",
     payload: { rule, where: `${where} of ${call.tool}`, severity, count, preview },

@@ -30,6 +30,8 @@ export function readFailure(reply: FailedReply, loss: { readonly reason: string 
       return failed("session_closed", open);
     case "ERR_DENIED":
       return failed("permission_denied", open);
+    case "ERR_NOT_LOGGED":
+      return failed("not_logged", open);
     case "ERR_TIMEOUT":
       return failed("timeout", open);
     case "ERR_INVALID_ARGUMENTS":
@@ -41,12 +43,15 @@ export function readFailure(reply: FailedReply, loss: { readonly reason: string 
   if (loss !== undefined) return failed(loss.reason as ToolFailureReason, open);
   switch (error.code) {
     case "ERR_PROTOCOL":
+      if (typeof error.facts["rounds"] === "number") return failed("too_many_rounds", "answered");
       return typeof error.facts["status"] === "number"
         ? wrongStatus(error.facts["status"], open)
         : failed("invalid_result", sent ? "answered" : "not_sent");
     case "ERR_TOO_LARGE":
     case "ERR_FRAME_TOO_LARGE":
       return failed("too_large", sent ? "answered" : "not_sent");
+    case "ERR_UNSUPPORTED_HERE":
+      return failed("invalid_result", sent ? "answered" : "not_sent");
     default:
       return failed("connection_lost", open);
   }

@@ -2,7 +2,7 @@ import type { FormAnswer, FormAsk, Root, UrlAnswer } from "../client/asks.ts";
 import type { UrlAsk } from "../client/url_ask.ts";
 import type { JsonObject } from "../protocol/model.ts";
 
-/** Who asks, and for the sake of which call. */
+/** Who asks, and for the sake of what: a call of a tool, the read of a resource, or a prompt that is filled in. */
 export interface HostAskContext {
   /** Fires when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
@@ -11,12 +11,17 @@ export interface HostAskContext {
   /** The server that asks. Show it: the texts of an ask are the server's own. */
   readonly server: string;
   readonly session: string;
-  readonly tool: string;
-  readonly toolCallId: string;
+  /** The full name of the tool that is called. */
+  readonly tool?: string;
+  readonly toolCallId?: string;
+  /** The resource that is read, scrubbed. */
+  readonly uri?: string;
+  /** The prompt that is filled in, scrubbed, by the name that its server knows it by. */
+  readonly prompt?: string;
 }
 
 /**
- * Answers what servers ask while they work on a call, in every revision that knows such asks. What has a handler is
+ * Answers what servers ask while they work on a call, a read or a prompt, in every revision that knows such asks. What has a handler is
  * declared to servers; without one nobody asks. Everything that a handler is shown is scrubbed. A handler that throws, or
  * takes longer than five minutes, has refused.
  */
@@ -27,7 +32,7 @@ export interface HostAsks {
    */
   readonly form?: (ask: FormAsk, context: HostAskContext) => FormAnswer | Promise<FormAnswer>;
   /**
-   * Asks whether an address may be opened, and opens it. A call that could not go on before is sent again after the
+   * Asks whether an address may be opened, and opens it. A request that could not go on before is sent again after the
    * answer, so answer `accept` once the person is done there.
    */
   readonly url?: (ask: UrlAsk, context: HostAskContext) => UrlAnswer | Promise<UrlAnswer>;

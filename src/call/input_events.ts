@@ -7,9 +7,12 @@ import { headOf, scrubbedExcerpt } from "../servers/fault.ts";
 /** What tells one ask from all others. */
 export interface InputFacts {
   readonly requestId: string;
-  readonly toolCallId: string;
   readonly server: string;
   readonly kind: InputKind;
+  /** For whose sake it is asked: one of these. */
+  readonly toolCallId?: string;
+  readonly uri?: string;
+  readonly prompt?: string;
 }
 
 const MAX_MESSAGE = 1000;

@@ -1,4 +1,13 @@
-import { answerAsk, type AskHandlers, faultOfAsk, type InputAsk, readInputs, refusedInput } from "../client/asks.ts";
+import {
+  answerAsk,
+  type AskHandlers,
+  faultOfAsk,
+  type InputAsk,
+  readInputs,
+  refusedInput,
+  relatedTo,
+} from "../client/asks.ts";
+import type { RoundAnswers } from "../client/rounds.ts";
 import { lookOf } from "../client/url_ask.ts";
 import type { EventInput } from "../events/event.ts";
 import type { InputAction } from "../events/payloads.ts";
@@ -6,7 +15,7 @@ import { untilAborted, whenAborted } from "../kernel/abort.ts";
 import { HostError, isRemoteError, RemoteError } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { JsonObject } from "../protocol/model.ts";
-import type { Call, CallContext } from "./call.ts";
+import type { CallContext } from "./call.ts";
 import { securityFinding } from "./call_events.ts";
 import type { CallAsks } from "./host_asks.ts";
 import { type InputFacts, inputRequested, inputResolved } from "./input_events.ts";
@@ -17,6 +26,23 @@ export interface ServerCallContext extends CallContext {
   readonly session: string;
   readonly ids: Ids;
 }
+
+/** For whose sake a server asks: a call, or the read of something. */
+export interface AskOwner {
+  /** As handlers and events name it, scrubbed. */
+  readonly subject: AskSubject;
+  /** As findings name it. */
+  readonly name: string;
+  /** Fires when nobody waits for its end any more. */
+  readonly signal: AbortSignal;
+  /** Writes events. Rejects with `ERR_NOT_LOGGED`: what is not in the log must not be acted on. */
+  append(events: readonly EventInput[]): Promise<void>;
+}
+
+export type AskSubject =
+  | { readonly tool: string; readonly toolCallId: string }
+  | { readonly uri: string }
+  | { readonly prompt: string };
 
 /** How long a person may take (the lifetime of an approval that is asked for directly). */
 const LIFETIME_MS = 5 * 60_000;
@@ -40,18 +66,18 @@ export type AnsweredRound =
   | { readonly kind: "refused"; readonly error: unknown; readonly events: readonly EventInput[] };
 
 /**
- * Puts what a server asks for the sake of one call to the host's handlers, and writes both ends of each ask to the log:
+ * Puts what a server asks for the sake of one call or read to the host's handlers, and writes both ends of each ask to the log:
  * `mcp.input.requested` before anybody is asked, `mcp.input.resolved` before anything is sent.
  */
 export class Inputs {
-  readonly #call: Call;
+  readonly #owner: AskOwner;
   readonly #server: string;
   readonly #context: ServerCallContext;
   readonly #asks: CallAsks;
   readonly #open = new Set<Input>();
 
-  constructor(call: Call, server: string, context: ServerCallContext, asks: CallAsks) {
-    this.#call = call;
+  constructor(owner: AskOwner, server: string, context: ServerCallContext, asks: CallAsks) {
+    this.#owner = owner;
     this.#server = server;
     this.#context = context;
     this.#asks = asks;
@@ -62,19 +88,28 @@ export class Inputs {
     return this.#asks.handlers.url !== undefined;
   }
 
-  /** Answers what a server asks on its own while the call is in flight. */
+  /** How the rounds of a request get their answers. */
+  get forRounds(): RoundAnswers {
+    return {
+      inputs: (inputRequests) => this.answerNow(inputRequests),
+      alone: this.answer,
+      takesUrls: this.takesUrls,
+    };
+  }
+
+  /** Answers what a server asks on its own while the request is in flight. */
   readonly answer = async (method: string, params: unknown, signal: AbortSignal): Promise<JsonObject> => {
     // It is not put to anybody; what there is to answer is the same as without a host.
     if (faultOfAsk(this.#asks.handlers, method, params) !== undefined) {
       return await answerAsk(this.#asks.handlers as AskHandlers, method, params, { signal });
     }
     const { input, events } = this.#take({ method, params });
-    await this.#call.append(events);
+    await this.#owner.append(events);
     const ended = await this.#end(input, signal);
     const closing = this.#close(input, ended);
-    if (closing.length > 0) await this.#call.append(closing);
+    if (closing.length > 0) await this.#owner.append(closing);
     if ("error" in ended) throw ended.error;
-    return ended.result;
+    return relatedTo(input.params, ended.result);
   };
 
   /** Takes on what a result asks for; `events` come before anything is answered. Throws for what cannot be answered. */
@@ -86,17 +121,17 @@ export class Inputs {
     };
   }
 
-  /** Answers what a task asks for. Throws what cannot be answered, and a refusal that has no form of its own. */
+  /** Answers what a result or a task asks for. Throws what cannot be answered, and a refusal that has no form of its own. */
   async answerNow(inputRequests: JsonObject): Promise<JsonObject> {
     const begun = this.begin(inputRequests);
-    await this.#call.append(begun.events);
+    await this.#owner.append(begun.events);
     const answered = await begun.answers();
-    await this.#call.append(answered.events);
+    if (answered.events.length > 0) await this.#owner.append(answered.events);
     if (answered.kind === "refused") throw answered.error;
     return answered.responses;
   }
 
-  /** Ends what is still open, with its call. */
+  /** Ends what is still open, with that for whose sake it was asked. */
   closing(): EventInput[] {
     const withdrawn = { action: "withdrawn", error: undefined } as const;
     return this.#open.size === 0 ? [] : [...this.#open].flatMap((input) => this.#close(input, withdrawn));
@@ -106,7 +141,7 @@ export class Inputs {
     const all = await Promise.all(taken.map(async ({ key, input }) => ({
       key,
       input,
-      ended: await this.#end(input, this.#call.signal),
+      ended: await this.#end(input, this.#owner.signal),
     })));
     const events = all.flatMap(({ input, ended }) => this.#close(input, ended));
     const failed = all.find(({ ended }) => "error" in ended);
@@ -125,12 +160,7 @@ export class Inputs {
     const { scrubber, ids } = this.#context;
     const given = (params ?? {}) as JsonObject;
     const kind = kindOf(method, given);
-    const facts: InputFacts = {
-      requestId: ids.next("req"),
-      toolCallId: this.#call.toolCallId,
-      server: this.#server,
-      kind,
-    };
+    const facts: InputFacts = { requestId: ids.next("req"), ...idOf(this.#owner.subject), server: this.#server, kind };
     const look = kind === "url" ? lookOf(given["url"] as string) : undefined;
     const events = [inputRequested(facts, given, look?.host, scrubber)];
     const doubts = look?.doubts ?? [];
@@ -182,8 +212,7 @@ export class Inputs {
   #handlersFor({ requestId }: Input, signal: AbortSignal): AskHandlers {
     const { form, url, sample, sampleTools, roots } = this.#asks.handlers;
     const { scrubber, session } = this.#context;
-    const { tool, toolCallId } = this.#call;
-    const context = { signal, requestId, server: this.#server, session, tool, toolCallId };
+    const context = { signal, requestId, server: this.#server, session, ...this.#owner.subject };
     return {
       ...(form === undefined ? {} : {
         form: ({ message, schema }) =>
@@ -199,12 +228,17 @@ export class Inputs {
   }
 
   #finding(rule: string, preview: string, count: number): EventInput {
-    return securityFinding(this.#call, { rule, where: "ask", severity: "high", count, preview });
+    return securityFinding({ tool: this.#owner.name }, { rule, where: "ask", severity: "high", count, preview });
   }
 }
 
-function factsOf({ requestId, toolCallId, server, kind }: Input): InputFacts {
-  return { requestId, toolCallId, server, kind };
+function factsOf({ method: _method, params: _params, refused: _refused, ...facts }: Input): InputFacts {
+  return facts;
+}
+
+/** What names it in events. */
+function idOf(subject: AskSubject): Pick<InputFacts, "toolCallId" | "uri" | "prompt"> {
+  return "toolCallId" in subject ? { toolCallId: subject.toolCallId } : subject;
 }
 
 function kindOf(method: string, params: JsonObject): Input["kind"] {

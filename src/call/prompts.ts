@@ -72,7 +72,7 @@ export async function fillPrompt(
   const { server, prompt } = target;
   let requestId: string | undefined;
   const end = async (failure: ReadingFailure, before: readonly EventInput[] = []): Promise<PromptOutcome> => {
-    const unlogged = await reading.append([...before, promptFailed(target, requestId, failure)]);
+    const unlogged = await reading.append([...before, ...reading.closing(), promptFailed(target, requestId, failure)]);
     return withoutMessages(target, requestId, unlogged ?? failure, reading.durationMs, context);
   };
   const say = typed === undefined ? [] : [known({ type: "user.message", payload: { role: "user", content: typed } })];
@@ -90,15 +90,24 @@ export async function fillPrompt(
     const unlogged = await reading.append([...before, invoked]);
     before = [];
     if (unlogged !== undefined) return withoutMessages(target, requestId, unlogged, reading.durationMs, context);
-    const { signal, options: { timeoutMs } } = reading;
-    const offered = await fillOffered(server, prompt, args, { clock: context.clock, signal, timeoutMs });
+    const { signal } = reading;
+    const offered = await fillOffered(
+      server,
+      prompt,
+      args,
+      reading.asking({ server: server.name, prompt: prompt.name }),
+    );
     if (offered.kind === "failed") return await end(reading.failureOf(offered));
     const shown = await Promise.all(offered.value.messages.map(async (message): Promise<ShownMessage> => ({
       message,
       output: await readOutput({ content: [message.content] }, context.output, signal),
     })));
     const { durationMs } = reading;
-    const expanded = [...keptOf(target, shown), promptExpanded(target, requestId, shown, durationMs)];
+    const expanded = [
+      ...reading.closing(),
+      ...keptOf(target, shown),
+      promptExpanded(target, requestId, shown, durationMs),
+    ];
     const messages = shown.map(({ message: { role }, output }): PromptOutcomeMessage => ({
       role,
       content: output.content[0]!,

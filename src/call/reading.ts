@@ -4,12 +4,14 @@ import { HostError, isHostError } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { resolvedEvent } from "../permission/gate_events.ts";
 import type { Allowed, Caller, Denied, Gate, GateRequest } from "../permission/request.ts";
+import type { AskServerOptions } from "../servers/ask_server.ts";
 import type { Offered } from "../servers/offered.ts";
 import type { CallContext } from "./call.ts";
 import { denialText, wayToAllow } from "./denial.ts";
 import { readFailure } from "./failure.ts";
 import type { GateRequestOptions } from "./gate_request.ts";
 import { isSettled, isVerdict, untilOver } from "./gate_wait.ts";
+import { type AskSubject, Inputs } from "./inputs.ts";
 import { LinkedSignals } from "./linked_signals.ts";
 
 /** How something that a server offers besides tools is asked for. */
@@ -53,8 +55,10 @@ export type Passage =
   };
 
 /** What a gate is asked about, beside who asks. */
-export type ReadingSubject =
-  & Pick<GateRequest, "source" | "args" | "fingerprint">
+export type ReadingSubject = Pick<GateRequest, "source" | "args" | "fingerprint"> & ReadingTarget;
+
+/** What is read, and where. */
+export type ReadingTarget =
   & { readonly server: string }
   & ({ readonly uri: string; readonly prompt?: never } | { readonly prompt: string; readonly uri?: never });
 
@@ -110,6 +114,7 @@ export class Reading {
   readonly signal: AbortSignal;
   readonly #context: ReadingContext;
   readonly #startedAt: number;
+  #inputs: Inputs | undefined;
 
   constructor(options: ReadingOptions, signal: AbortSignal, context: ReadingContext) {
     this.options = options;
@@ -123,11 +128,32 @@ export class Reading {
     return Math.round(this.#context.clock.monotonic() - this.#startedAt);
   }
 
+  /** How the server is asked for it; what the server asks in between goes to the host's handlers. */
+  asking({ server, uri, prompt }: ReadingTarget): AskServerOptions {
+    const { clock, asks, scrubber } = this.#context;
+    const { signal, options: { timeoutMs } } = this;
+    const asking = { clock, signal, timeoutMs };
+    if (asks === undefined) return asking;
+    const shown: AskSubject = uri === undefined ? { prompt: scrubber.text(prompt) } : { uri: scrubber.text(uri) };
+    const owner = {
+      subject: shown,
+      name: `mcp.${server}.${uri ?? prompt}`,
+      signal,
+      append: (events: readonly EventInput[]) => this.#write(events),
+    };
+    this.#inputs = new Inputs(owner, server, this.#context, asks);
+    return { ...asking, answers: this.#inputs.forRounds };
+  }
+
+  /** The ends of what the server has asked and what is still open: before the end of the read. */
+  closing(): EventInput[] {
+    return this.#inputs?.closing() ?? [];
+  }
+
   /** Writes events. `undefined` once they are written, else what it means that they are not. */
   async append(events: readonly EventInput[]): Promise<ReadingFailure | undefined> {
-    const { turnId } = this.options;
     try {
-      await this.#context.append(turnId === undefined ? events : events.map((event) => ({ ...event, turnId })));
+      await this.#write(events);
       return undefined;
     } catch {
       // Whoever owns the log knows why it takes nothing more; this caller has to know that it does not.
@@ -165,6 +191,16 @@ export class Reading {
       ? []
       : [resolvedEvent({ requestId, decision, actor: "host", sourcedFrom, reason: "gate_failed" })];
     return this.#denied(subject, requestId, events, SILENT);
+  }
+
+  /** Rejects with `ERR_NOT_LOGGED`. */
+  async #write(events: readonly EventInput[]): Promise<void> {
+    const { turnId } = this.options;
+    try {
+      await this.#context.append(turnId === undefined ? events : events.map((event) => ({ ...event, turnId })));
+    } catch (cause) {
+      throw new HostError("ERR_NOT_LOGGED", "Cannot go on with a read: the event log does not take it", { cause });
+    }
   }
 
   /** Why a request failed. */

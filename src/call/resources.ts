@@ -84,7 +84,8 @@ export async function readResource(
   const { server, uri } = target;
   const passage = await passResource(reading, target, action);
   const end = async (failure: ReadingFailure, before: readonly EventInput[] = []): Promise<ResourceOutcome> => {
-    const unlogged = await reading.append([...before, resourceFailed(target, passage.requestId, failure)]);
+    const failed = resourceFailed(target, passage.requestId, failure);
+    const unlogged = await reading.append([...before, ...reading.closing(), failed]);
     return withoutContents(target, passage.requestId, unlogged ?? failure, reading.durationMs, context);
   };
   if (passage.kind === "denied") return await end(passage.failure, passage.events);
@@ -92,16 +93,15 @@ export async function readResource(
   const unlogged = await reading.append([...passage.events, resourceRequested(target, requestId, action)]);
   if (unlogged !== undefined) return withoutContents(target, requestId, unlogged, reading.durationMs, context);
   try {
-    const { signal, options: { timeoutMs } } = reading;
-    const offered = await readOffered(server, uri, { clock: context.clock, signal, timeoutMs });
+    const offered = await readOffered(server, uri, reading.asking({ server: server.name, uri }));
     if (offered.kind === "failed") return await end(reading.failureOf(offered));
-    const shown = await showContents(offered.value, offered.spills, context, signal);
+    const shown = await showContents(offered.value, offered.spills, context, reading.signal);
     const { output, contents, sizeBytes, contentHash } = shown;
     const { durationMs } = reading;
     const fetched = resourceFetched(target, requestId, shown, durationMs);
     const kept = output.artifacts ?? (output.artifact === undefined ? [] : [output.artifact]);
     const stored = kept.map((artifact) => artifactStored({ tool: uri, toolCallId: requestId }, artifact));
-    const failure = await reading.append([...stored, fetched]);
+    const failure = await reading.append([...reading.closing(), ...stored, fetched]);
     if (failure !== undefined) return withoutContents(target, requestId, failure, durationMs, context);
     return {
       status: "completed",

@@ -13,7 +13,7 @@ import type { Call } from "./call.ts";
 import { callSuspended } from "./call_events.ts";
 import { fail, finish, type LastRound, notGoingOn } from "./ending.ts";
 import type { Failure } from "./failure.ts";
-import { Inputs, type ServerCallContext } from "./inputs.ts";
+import { type AskOwner, Inputs, type ServerCallContext } from "./inputs.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Round, sendRound, type Sent, type ServerRoute } from "./round.ts";
 
@@ -35,7 +35,14 @@ export async function callServer(
 ): Promise<Outcome | undefined> {
   const { server, entry } = route;
   const timeoutMs = call.options.timeoutMs ?? server.config.timeoutMs;
-  const inputs = context.asks === undefined ? undefined : new Inputs(call, server.name, context, context.asks);
+  const { tool, toolCallId, signal } = call;
+  const owner: AskOwner = {
+    subject: { tool, toolCallId },
+    name: tool,
+    signal,
+    append: (events) => call.append(events),
+  };
+  const inputs = context.asks === undefined ? undefined : new Inputs(owner, server.name, context, context.asks);
   let round: Round = {
     number: 1,
     before,

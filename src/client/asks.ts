@@ -117,9 +117,12 @@ export async function answerAsk(
   context: AskContext,
 ): Promise<JsonObject> {
   const given = asObject(params) ?? {};
-  const result = await resultOf(handlers, method, given, context);
-  // What belongs to a task says so, answers too (2025-11-25, tasks).
-  const task = asObject(given["_meta"])?.[RELATED_TASK];
+  return relatedTo(given, await resultOf(handlers, method, given, context));
+}
+
+/** The answer to an ask. What belongs to a task says so, answers too (2025-11-25, tasks). */
+export function relatedTo(params: JsonObject, result: JsonObject): JsonObject {
+  const task = asObject(params["_meta"])?.[RELATED_TASK];
   return task === undefined ? result : { ...result, _meta: { ...asObject(result["_meta"]), [RELATED_TASK]: task } };
 }
 

@@ -2,6 +2,7 @@ import { type Clock, sleep, systemClock } from "../kernel/clock.ts";
 import { cancelled } from "../kernel/abort.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
 import type { JsonObject } from "../protocol/model.ts";
+import type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
 import { answerInputs, type Asks } from "./asks.ts";
 import type { Client, RequestOptions } from "./client.ts";
 import type { FailedReply, Reply } from "./reply.ts";
@@ -12,12 +13,26 @@ export const MAX_ROUNDS = 8;
 /** First wait before a round for which the server wanted nothing but patience; it doubles. */
 const PATIENCE_MS = 250;
 
-export interface RoundsOptions extends Omit<RequestOptions, "asks"> {
-  readonly asks: Asks;
+/** How rounds are gone through. */
+export interface RoundLimits {
   /** Default {@link MAX_ROUNDS}. */
   readonly maxRounds?: number;
   /** Default: the runtime's. */
   readonly clock?: Clock;
+}
+
+export interface RoundsOptions extends RoundLimits, Omit<RequestOptions, "asks"> {
+  readonly asks: Asks;
+}
+
+/** Who answers what is asked for the sake of one request. */
+export interface RoundAnswers {
+  /** What stands in a result: all of it. Throws what cannot be answered, and a refusal that has no form of its own. */
+  inputs(inputRequests: JsonObject): Promise<JsonObject>;
+  /** What an older server asks on its own. Absent: nothing of it is answered. */
+  readonly alone: Asks | AskAnswerer | undefined;
+  /** Addresses can be shown to a person. */
+  readonly takesUrls: boolean;
 }
 
 /**
@@ -27,32 +42,48 @@ export interface RoundsOptions extends Omit<RequestOptions, "asks"> {
  * meanwhile goes to the same handlers. Never rejects. `maxTotalMs` bounds all rounds together, the time that a person
  * takes to answer left out.
  */
-export async function requestInRounds(
+export function requestInRounds(
   client: Client,
   method: string,
   params: JsonObject | undefined,
-  { asks, maxRounds = MAX_ROUNDS, clock = systemClock, ...options }: RoundsOptions,
+  { asks, ...options }: RoundsOptions,
+): Promise<Reply> {
+  const context = { signal: options.signal ?? new AbortController().signal };
+  const answers: RoundAnswers = {
+    inputs: (inputRequests) => answerInputs(asks.handlers, inputRequests, context),
+    alone: asks,
+    takesUrls: asks.handlers.url !== undefined,
+  };
+  return goInRounds(client, method, params, answers, options);
+}
+
+/** The same with answers of any making. */
+export async function goInRounds(
+  client: Client,
+  method: string,
+  params: JsonObject | undefined,
+  { inputs, alone, takesUrls }: RoundAnswers,
+  { maxRounds = MAX_ROUNDS, clock = systemClock, ...options }: RoundLimits & Omit<RequestOptions, "asks">,
 ): Promise<Reply> {
   let remainingMs = options.maxTotalMs ?? 600_000;
   let patienceMs = PATIENCE_MS;
   let resends = 0;
   let next: JsonObject = {};
-  const context = { signal: options.signal ?? new AbortController().signal };
   for (let round = 1;; round++) {
     const from = clock.monotonic();
     const reply = await client.request(method, round === 1 ? params : { ...params, ...next }, {
       ...options,
-      asks,
+      ...(alone === undefined ? {} : { asks: alone }),
       maxTotalMs: remainingMs,
     });
     resends += reply.resends;
-    const urls = reply.kind === "failed" && asks.handlers.url !== undefined ? urlsRequired(reply.error) : undefined;
+    const urls = reply.kind === "failed" && takesUrls ? urlsRequired(reply.error) : undefined;
     if (reply.kind !== "input_required" && urls === undefined) return { ...reply, resends };
     if (round >= maxRounds) return ended(tooManyRounds(method, maxRounds), resends);
     try {
       if (reply.kind !== "input_required") {
         remainingMs -= clock.monotonic() - from;
-        if (!isAgreed(await answerInputs(asks.handlers, urls!, context))) return { ...reply, resends };
+        if (!isAgreed(await inputs(urls!))) return { ...reply, resends };
         next = {};
         if (remainingMs <= 0) return ended(outOfTime(method), resends);
         continue;
@@ -64,9 +95,7 @@ export async function requestInRounds(
       }
       remainingMs -= clock.monotonic() - from;
       next = {
-        ...(inputRequests === undefined ? {} : {
-          inputResponses: await answerInputs(asks.handlers, inputRequests, context),
-        }),
+        ...(inputRequests === undefined ? {} : { inputResponses: await inputs(inputRequests) }),
         ...(requestState === undefined ? {} : { requestState }),
       };
     } catch (error) {

@@ -116,7 +116,10 @@ export type EventPayloads = {
   };
   "mcp.input.requested": {
     readonly requestId: string;
+    /** For whose sake it is asked: a call, the read of a resource, or a prompt. */
     readonly toolCallId?: string | undefined;
+    readonly uri?: string | undefined;
+    readonly prompt?: string | undefined;
     readonly server: string;
     readonly kind: InputKind;
     readonly message?: string | undefined;
@@ -128,6 +131,8 @@ export type EventPayloads = {
   "mcp.input.resolved": {
     readonly requestId: string;
     readonly toolCallId?: string | undefined;
+    readonly uri?: string | undefined;
+    readonly prompt?: string | undefined;
     readonly server: string;
     readonly kind: InputKind;
     readonly action: InputAction;

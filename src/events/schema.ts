@@ -15,7 +15,14 @@ const names: v.GenericSchema<unknown, string[]> = v.array(v.string());
 const server = { server: text };
 const call = { tool: text, toolCallId: text };
 const remoteCall = { server: text, toolCallId: text };
-const input = { requestId: text, toolCallId: v.optional(text), server: text, kind: v.picklist(words.inputKinds) };
+const input = {
+  requestId: text,
+  toolCallId: v.optional(text),
+  uri: v.optional(text),
+  prompt: v.optional(text),
+  server: text,
+  kind: v.picklist(words.inputKinds),
+};
 
 const fault = v.looseObject({ code: v.optional(v.union([v.string(), v.number()])), message: text });
 const artifact = { sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)), bytes: count, mediaType: text };

@@ -1,7 +1,9 @@
-import type { Client, RequestOptions } from "../client/client.ts";
+import type { Client } from "../client/client.ts";
 import type { Reply } from "../client/reply.ts";
+import { goInRounds, type RoundAnswers } from "../client/rounds.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { isHostError } from "../kernel/errors.ts";
+import { isHostError, unsupported } from "../kernel/errors.ts";
+import type { JsonObject } from "../kernel/json.ts";
 import type { Loss } from "./connection.ts";
 import type { Server } from "./server.ts";
 
@@ -10,7 +12,12 @@ export interface AskServerOptions {
   readonly signal: AbortSignal;
   /** Silence after which it fails, ms, waiting for the server included. Default: the server's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
+  /** Answers what the server asks for the sake of the request. Absent: a server that asks gets nothing, and it fails. */
+  readonly answers?: RoundAnswers;
 }
+
+/** Sends one request, in as many rounds as the server asks for. */
+export type AskingRequest = (method: string, params: JsonObject) => Promise<Reply>;
 
 /** A reply, and why the connection ended under it, if it did. */
 export interface Asked {
@@ -18,33 +25,51 @@ export interface Asked {
   readonly loss: Loss | undefined;
 }
 
+/** What a person or the log has refused is not asked for again, whatever became of the connection meanwhile. */
+const REFUSALS: ReadonlySet<unknown> = new Set(["ERR_DENIED", "ERR_NOT_LOGGED"]);
+
 /**
  * Makes a request that only reads, as soon as its server can take it. One whose connection was lost under it is made once
- * more. Rejects, with nothing sent, where the server cannot be had, as {@link Server.acquire} has it.
+ * more, from its first round on. Rejects, with nothing sent, where the server cannot be had, as {@link Server.acquire} has it.
  */
 export async function askServer(
   server: Server,
-  { clock, signal, timeoutMs = server.config.timeoutMs }: AskServerOptions,
-  ask: (client: Client, options: RequestOptions) => Promise<Reply>,
+  { clock, signal, timeoutMs = server.config.timeoutMs, answers }: AskServerOptions,
+  ask: (client: Client, request: AskingRequest) => Promise<Reply>,
 ): Promise<Asked> {
   const until = clock.monotonic() + timeoutMs;
   for (let isAgain = false;; isAgain = true) {
     const remainingMs = Math.max(1, until - clock.monotonic());
     const lease = server.tryAcquire() ?? await server.acquire({ signal, timeoutMs: remainingMs });
     try {
-      const reply = await ask(lease.client, {
+      const { client } = lease;
+      const options = {
         signal,
+        clock,
         timeoutMs: Math.max(1, until - clock.monotonic()),
         maxTotalMs: Math.max(server.config.maxTotalMs, timeoutMs),
+        takesSpills: true,
         ...(server.config.logLevel === undefined ? {} : { logLevel: server.config.logLevel }),
-      });
+      };
+      const reply = await ask(
+        client,
+        (method, params) => goInRounds(client, method, params, answers ?? nobodyAnswers(method), options),
+      );
       if (reply.kind === "failed" && !lease.client.isOpen) await lease.whenLost();
       const { loss } = lease;
-      const isLost = reply.kind === "failed" &&
+      const isLost = reply.kind === "failed" && !REFUSALS.has(reply.error.code) &&
         (isHostError(reply.error, "ERR_CONNECTION_LOST") || (loss !== undefined && isHostError(reply.error)));
       if (!isLost || isAgain || signal.aborted) return { reply, loss };
     } finally {
       lease.release();
     }
   }
+}
+
+function nobodyAnswers(method: string): RoundAnswers {
+  return {
+    inputs: () => Promise.reject(unsupported(`answer what ${method} is asked for`, `hand "asks" to the host`)),
+    alone: undefined,
+    takesUrls: false,
+  };
 }

@@ -1,11 +1,11 @@
-import type { Client, RequestOptions } from "../client/client.ts";
+import type { Client } from "../client/client.ts";
 import type { CompletionQuery } from "../client/completion.ts";
 import { filledOf } from "../client/prompts.ts";
 import { contentsOf, isResourceNotFound } from "../client/resources.ts";
 import type { FailedReply, Reply } from "../client/reply.ts";
 import { HostError, isHostError, unsupported } from "../kernel/errors.ts";
 import type { Prompt, PromptMessage, ResourceContents } from "../protocol/model.ts";
-import { askServer, type AskServerOptions } from "./ask_server.ts";
+import { type AskingRequest, askServer, type AskServerOptions } from "./ask_server.ts";
 import type { Loss } from "./connection.ts";
 import type { Server } from "./server.ts";
 
@@ -31,10 +31,10 @@ export function readOffered(
   uri: string,
   options: AskServerOptions,
 ): Promise<Offered<ResourceContents[]>> {
-  const ask = (client: Client, request: RequestOptions): Promise<Reply> =>
-    client.facts.capabilities.resources === undefined
+  const ask = ({ facts }: Client, request: AskingRequest): Promise<Reply> =>
+    facts.capabilities.resources === undefined
       ? Promise.resolve(notOffered("read a resource", server))
-      : client.request("resources/read", { uri }, { ...request, takesSpills: true });
+      : request("resources/read", { uri });
   return offered(askServer(server, options, ask), contentsOf);
 }
 
@@ -51,10 +51,10 @@ export function fillOffered(
   args: Readonly<Record<string, string>>,
   options: AskServerOptions,
 ): Promise<Offered<FilledOffer>> {
-  const ask = (client: Client, request: RequestOptions): Promise<Reply> =>
-    client.facts.capabilities.prompts === undefined
+  const ask = ({ facts }: Client, request: AskingRequest): Promise<Reply> =>
+    facts.capabilities.prompts === undefined
       ? Promise.resolve(notOffered("get a prompt", server))
-      : client.request("prompts/get", { name: prompt.name, arguments: args }, { ...request, takesSpills: true });
+      : request("prompts/get", { name: prompt.name, arguments: args });
   return offered(askServer(server, options, ask), (reply) => {
     if (reply.kind === "done" && reply.spills !== undefined && reply.spills.length > 0) {
       throw new HostError(

@@ -265,6 +265,19 @@ describe("what an older server asks during a call", () => {
     expect((await outcome).status).toBe("completed");
   });
 
+  it.each<[claim: string, asks: HostAsks, answer: JsonObject]>([
+    ["accepted", accepts, accepted],
+    ["refused", { form: () => Promise.resolve({ action: "decline" }) }, { action: "decline" }],
+    ["held back", { form: () => ({ action: "accept", content: { ok: true, note: SECRET } }) }, { action: "cancel" }],
+  ])("for a task is answered as the task's, also when it is %s (C-TASK-06)", async (_claim, asks, answer) => {
+    const scene = await callScene({ asks });
+    const { ask } = await alone(scene);
+    const _meta = { "io.modelcontextprotocol/related-task": { taskId: "t1" } };
+    const properties = { ...schema.properties, note: { type: "string" } };
+    const params = { message: "Sure?", requestedSchema: { type: "object", properties }, _meta };
+    expect(await ask(confirm.method, params, never)).toEqual({ ...answer, _meta });
+  });
+
   it("is closed with its call, before the call", async () => {
     const { asks, asked } = byHand();
     const scene = await callScene({ asks });
