@@ -5,6 +5,7 @@ import type { FailureOutcome, ToolFailureReason } from "../events/payloads.ts";
 import { isHostError } from "../kernel/errors.ts";
 import { faultOf } from "../servers/fault.ts";
 import type { ServerLease } from "../servers/server.ts";
+import { base64Finding } from "./base64_finding.ts";
 import type { Call, CallContext } from "./call.ts";
 import {
   artifactStored,
@@ -58,9 +59,12 @@ async function complete(
   const answered = isOpen ? [...before, callCompleted(call, server, durationMs, reply.bytes, resends)] : before;
   try {
     const found = structuredFinding(round.entry, reply.result, reply.spills);
+    const undecodable = base64Finding(reply.result, reply.spills);
     const patienceMs = patienceOf(call.options.timeoutMs ?? TIMEOUT_MS, durationMs);
     const reading = readOutput(reply.result, { ...context.output, patienceMs }, call.signal, reply.spills);
-    const output = withFinding(reading instanceof Promise ? await reading : reading, found, context.scrubber);
+    const { scrubber } = context;
+    const read = reading instanceof Promise ? await reading : reading;
+    const output = withFinding(withFinding(read, found, scrubber), undecodable, scrubber);
     const findings = output.findings.map((each) => securityFinding(call, each));
     const events = [...answered, ...findings, toolCompleted(call, output, durationMs)];
     const kept = output.artifacts ?? (output.artifact === undefined ? [] : [output.artifact]);

@@ -1,3 +1,4 @@
+import { withSafeIcons } from "../catalog/icons.ts";
 import type { Spill, SpilledText } from "../jsonrpc/spill_sink.ts";
 import { untilAborted } from "../kernel/abort.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -71,7 +72,7 @@ export function readOutput(
   if (spills !== undefined && spills.length > 0) return readSpilled(result, spills, options, signal);
   const checked = checkResult(result);
   const { scrubber, artifacts, previewBytes } = options;
-  const content = scrubber.value(checked.content);
+  const content = scrubber.value(checked.content).map((block) => withSafeIcons(block));
   const hasStructured = "structuredContent" in checked;
   const structured = hasStructured ? scrubber.value(checked.structuredContent) : undefined;
   const text = sizeOf(textOf(content, structured));

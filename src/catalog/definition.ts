@@ -1,4 +1,5 @@
 import type { JsonObject, Tool } from "../protocol/model.ts";
+import { withSafeIcons } from "./icons.ts";
 import { checkToolName, shownName } from "./names.ts";
 
 /** JSON nested deeper than this is nobody's honest schema, and recursive readers of it would overflow. */
@@ -22,7 +23,7 @@ export function readDefinition(value: unknown, maxBytes: number): DefinitionRead
   const text = jsonOf(value);
   if (text === undefined) return reject("the definition is not JSON");
   if (exceeds(text, maxBytes)) return reject(`the definition has more than ${maxBytes} bytes`);
-  const copy = JSON.parse(text) as { [key: string]: unknown };
+  const copy = withSafeIcons(JSON.parse(text) as { [key: string]: unknown });
   for (const member of ["title", "description", "outputSchema", "annotations"]) {
     if (copy[member] === null) delete copy[member];
   }

@@ -1,3 +1,4 @@
+import { withSafeIcons } from "../catalog/icons.ts";
 import type { Client, RequestOptions } from "../client/client.ts";
 import { type CompletionQuery, createCompleter } from "../client/completion.ts";
 import type { FullList } from "../client/pages.ts";
@@ -158,7 +159,7 @@ export class Offers {
     if (unusable > 0) {
       this.#notices.warn(`${kind}_rejected`, `${unusable}: ${malformed[0]?.why ?? "too long, or listed twice"}`);
     }
-    return usable;
+    return usable.map((item) => withSafeIcons(item));
   }
 
   /** Resolves with whether anything has changed. Never rejects. */

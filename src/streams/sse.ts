@@ -36,6 +36,7 @@ export class SseParser {
   #event = "";
   #lastEventId: string | undefined;
   #failed = false;
+  #idleLength = 0;
 
   /** `maxLength` bounds the data of one event, and any one line, in UTF-16 units. */
   constructor(maxLength: number, handlers: SseHandlers) {
@@ -45,6 +46,11 @@ export class SseParser {
 
   get lastEventId(): string | undefined {
     return this.#lastEventId;
+  }
+
+  /** Characters so far of lines that carried no data: comments, names, ids, blank ones. */
+  get idleLength(): number {
+    return this.#idleLength;
   }
 
   push(chunk: Uint8Array): void | Promise<void> {
@@ -117,6 +123,7 @@ export class SseParser {
       if (this.#failed) return;
       line = this.#line.take();
     }
+    if (!line.startsWith("data:")) this.#idleLength += line.length + 1;
     if (line === "") return this.#dispatch();
     const colon = line.indexOf(":");
     if (colon === 0) return; // a comment

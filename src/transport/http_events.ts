@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../kernel/clock.ts";
+import { type Clock, sleep, type Timer } from "../kernel/clock.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
 import type { LargeFrames } from "./frames.ts";
 import type { ParsedMessage } from "../jsonrpc/message.ts";
@@ -25,6 +25,9 @@ export interface EventStreamOptions {
 
 /** How long a stream may go on after its answer. Most end at once; reading their end keeps the connection for reuse. */
 const LINGER_MS = 1000;
+/** A stream that says nothing, in comments for ever, is read at this rate: so many characters, then a pause. */
+const MAX_IDLE_LENGTH = 1 << 20;
+const IDLE_MS = 1000;
 
 /** Reads a `text/event-stream` to its end. Rejects when it breaks or an event is over `maxLength`. */
 export async function readEventStream(
@@ -58,12 +61,17 @@ export async function readEventStream(
   const source = frames?.events(parser, options.onFrame);
   const reader = response.body.getReader();
   let linger: Timer | undefined;
+  let idleLength = 0;
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
       await (source ?? parser).push(value);
       if (tooLarge !== undefined) throw tooLarge;
+      if (parser.idleLength - idleLength > MAX_IDLE_LENGTH) {
+        idleLength = parser.idleLength;
+        await sleep(options.clock, IDLE_MS, options.controller.signal).catch(() => {/* reading says so too */});
+      }
       if (linger === undefined && options.isAnswered()) {
         linger = options.clock.after(LINGER_MS, () => options.controller.abort());
       }

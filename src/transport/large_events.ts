@@ -33,6 +33,8 @@ export class LargeEvents implements EventSource {
   #dropped = 0;
   /** The line under way is that data. */
   #isData = false;
+  /** The line under way is long and no data. */
+  #isOther = false;
   /** The last bytes that the parser got: it may still hold the beginning of a character. */
   #recent: Uint8Array = NOTHING;
   #telling: void | Promise<void> = undefined;
@@ -58,9 +60,13 @@ export class LargeEvents implements EventSource {
     this.#bytes = end === 0 ? this.#bytes + chunk.length : chunk.length - end;
     pause = merge(pause, this.#account.set(this.#bytes > UNCOUNTED_BYTES ? this.#bytes : 0));
     // Once an event has a line of its own parser, further long ones are held and refused where they pass the limit.
-    if (this.#bytes <= this.#maxHeld || this.#frame !== undefined) return pause;
+    if (end > 0) this.#isOther = false;
+    if (this.#bytes <= this.#maxHeld || this.#frame !== undefined || this.#isOther) return pause;
     const taken = this.#parser.takeData(this.#mark);
-    if (taken === undefined) return pause;
+    if (taken === undefined) {
+      this.#isOther = true;
+      return pause;
+    }
     this.#isData = true;
     this.#account.set(0);
     this.#dropped = 0;

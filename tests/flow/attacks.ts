@@ -75,15 +75,15 @@ export async function attackedBy(
   const isConfig = "command" in hostile || "url" in hostile || "transport" in hostile;
   const fetched: string[] = [];
   const errors: unknown[] = [];
-  const { fetch = runtime.fetch, ...more } = options;
+  const { runtime: given = runtime, fetch = given.fetch, ...more } = options;
   const programs: Record<string, HostileProgram> = {
     bystander: {},
     ...(isConfig ? {} : { hostile: hostile as HostileProgram }),
   };
   const host = await createHost({
     runtime: {
-      ...runtime,
-      spawn: spawnHostile(programs, runtime.spawn),
+      ...given,
+      spawn: spawnHostile(programs, given.spawn),
       fetch: (input, init) => {
         fetched.push(input);
         return fetch(input, init);

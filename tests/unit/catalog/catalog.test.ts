@@ -120,12 +120,16 @@ describe("catalog", () => {
         description: null,
         outputSchema: null,
         annotations: null,
-        icons: [{ src: "x" }],
+        icons: [{ src: "https://x.test/i.png" }],
         _meta: null,
       },
     ]);
     expect(rejected).toEqual([]);
-    expect(catalog.byName("a")!.definition).toEqual({ ...definition("a"), icons: [{ src: "x" }], _meta: null });
+    expect(catalog.byName("a")!.definition).toEqual({
+      ...definition("a"),
+      icons: [{ src: "https://x.test/i.png" }],
+      _meta: null,
+    });
   });
 
   it("rejects a definition that is nested without end or very deeply", async () => {

@@ -42,6 +42,8 @@ describe("annotations of a list", () => {
     ["types of which one is none of the three: C-HDR-05", { a: annotated("A", ["string", "number"]) }],
     ["types that are null alone: C-HDR-05", { a: annotated("A", ["null"]) }],
     ["types without any: C-HDR-05", { a: annotated("A", []) }],
+    ["the name of a header that decides over requests: A-39", { a: annotated("Authorization") }],
+    ["the same in other letters: A-39", { a: annotated("hOST") }],
     ["an item: C-HDR-06, A-39", { a: { type: "array", items: annotated("A") } }],
     ["a member of an item: C-HDR-06", { a: { items: { properties: { b: annotated("A") } } } }],
     ["a first item: C-HDR-06", { a: { prefixItems: [annotated("A")] } }],
@@ -74,7 +76,7 @@ describe("annotations of a list", () => {
     ["each of the three types", { a: annotated("A"), b: annotated("B", "integer"), c: annotated("C", "boolean") }],
     ["a type or null", { a: annotated("A", ["string", "null"]) }],
     ["every character of a token", { a: annotated("aZ09!#$%&'*+-.^_`|~") }],
-    ["the name of another header", { a: annotated("Method"), b: annotated("Authorization") }],
+    ["the name of another header", { a: annotated("Method"), b: annotated("Accept") }],
     ["what looks like one and is the name of an argument", { "x-mcp-header": { type: "string" } }],
     ["what looks like one and is data", { a: { type: "object", default: annotated("") } }, {
       examples: [annotated("")],
