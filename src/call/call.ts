@@ -16,7 +16,10 @@ import type { Output, OutputOptions } from "./output.ts";
 export interface CallOptions {
   /** Gives up on this call alone; its server and its session go on. */
   readonly signal?: AbortSignal;
-  /** Silence after which the call fails, ms; progress starts it again. Default: the server's `timeoutMs`, 60,000. */
+  /**
+   * Silence after which the call fails, ms; progress starts it again, and each further 64 KiB of a long answer. Default: the
+   * server's `timeoutMs`, 60,000.
+   */
   readonly timeoutMs?: number;
   /** Told of the tool's progress, scrubbed. */
   readonly onProgress?: (progress: Progress) => void;

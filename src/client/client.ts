@@ -30,7 +30,10 @@ export interface StandingRequest {
 export interface RequestOptions {
   /** Gives up on this request alone; the connection goes on. */
   readonly signal?: AbortSignal;
-  /** Silence after which the request fails with `ERR_TIMEOUT`; progress starts it again. Default 60,000. */
+  /**
+   * Silence after which the request fails with `ERR_TIMEOUT`; progress starts it again, and each further 64 KiB of a long
+   * answer. Default 60,000.
+   */
   readonly timeoutMs?: number;
   /** Total after which it fails whatever progress it reports. Default 600,000. */
   readonly maxTotalMs?: number;

@@ -57,6 +57,11 @@ export interface TransportHandlers {
   onMessage(message: Incoming, bytes: number, of: number | undefined): void | Promise<void>;
   /** What arrived in the place of a message cannot be used. `id` is the request it claims to answer, as far as can be told. */
   onMalformed(reason: MalformedReason, id: RequestId | undefined, of: number | undefined): void;
+  /**
+   * A long message goes on arriving. `of` is the request whose own response it is; on a shared pipe it may be anybody's, and
+   * no other can be heard behind it.
+   */
+  onArriving?(of: number | undefined): void;
   /** A request was sent again on proof that the server had not executed it. */
   onResent(id: number): void;
   /** One request is lost while the connection lives (HTTP). */

@@ -203,6 +203,10 @@ export class Peer implements TransportHandlers {
     this.#finish(target, { ok: false, error, sent: true, refused: false });
   }
 
+  onArriving(of: number | undefined): void {
+    this.#pending.renew(of);
+  }
+
   onResent(id: number): void {
     const request = this.#pending.get(id);
     if (request !== undefined) request.resends++;
@@ -293,9 +297,7 @@ export class Peer implements TransportHandlers {
     // Progress must rise (basic/utilities/progress). A report that stands still proves nothing and buys no time.
     if (!(progress > request.lastProgress)) return;
     request.lastProgress = progress;
-    if (request.openAsks === 0) {
-      request.deadline = Math.min(this.#clock.monotonic() + request.timeoutMs, request.hardDeadline);
-    }
+    this.#pending.renew(request.id);
     if (request.onProgress === undefined) return;
     if (!this.#reports.take()) return this.#listener.warn("flood", "notifications/progress");
     try {

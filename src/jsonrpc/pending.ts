@@ -119,6 +119,14 @@ export class PendingTable {
     if (request.deadline < this.#due) this.#arm(request.deadline);
   }
 
+  /** Something was heard that ends the silence of one request, or of all. */
+  renew(id: number | undefined): void {
+    const now = this.#clock.monotonic();
+    for (const request of id === undefined ? this.#requests.values() : [this.#requests.get(id)]) {
+      if (request?.openAsks === 0) request.deadline = Math.min(now + request.timeoutMs, request.hardDeadline);
+    }
+  }
+
   add(request: PendingRequest): void {
     this.#requests.set(request.id, request);
     if (request.deadline < this.#due) this.#arm(request.deadline);

@@ -22,7 +22,7 @@ export interface ServerConfig {
   readonly name: string;
   readonly transport: StdioTransportConfig | HttpTransportConfig;
   readonly enabled: boolean;
-  /** Silence after which a call fails, ms; progress starts it again. */
+  /** Silence after which a call fails, ms; progress starts it again, and each further 64 KiB of a long answer. */
   readonly timeoutMs: number;
   /** Total after which a call fails, ms. */
   readonly maxTotalMs: number;

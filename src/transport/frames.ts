@@ -1,3 +1,4 @@
+import type { Arrival } from "./arrival.ts";
 import type { Incoming, ParsedMessage } from "../jsonrpc/message.ts";
 import type { LineHandlers } from "../streams/lines.ts";
 import type { SseEvent, SseParser } from "../streams/sse.ts";
@@ -14,7 +15,7 @@ export interface LargeFrames {
   /** Stands before the parser of a stream of events. */
   events(parser: SseParser, onFrame: (message: ParsedMessage, bytes: number) => void): EventSource;
   /** Reads the body of a response. Rejects when it breaks. */
-  body(response: Response, lengthIsDecoded: boolean): Promise<FrameBody>;
+  body(response: Response, lengthIsDecoded: boolean, arrival?: Arrival): Promise<FrameBody>;
 }
 
 export interface FrameLineHandlers extends LineHandlers {

@@ -1,6 +1,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
 import { DEFAULT_PARSE_LIMITS, type ParseLimits } from "../jsonrpc/bounded_parse.ts";
+import { Arrival } from "./arrival.ts";
 import type { LargeFrames } from "./frames.ts";
 import {
   batchId,
@@ -100,9 +101,10 @@ export class AnswerReader {
 
   async #readJson(asked: Asked, response: Response): Promise<void> {
     const { frames, lengthIsDecoded } = this.#options;
+    const arrival = this.#arrival(asked.id);
     const body = frames === undefined
-      ? { text: await readBody(response, this.#limits.maxLength, lengthIsDecoded) }
-      : await frames.body(response, lengthIsDecoded);
+      ? { text: await readBody(response, this.#limits.maxLength, lengthIsDecoded, arrival) }
+      : await frames.body(response, lengthIsDecoded, arrival);
     if (!("text" in body)) this.#deliverParsed(body.message, body.bytes, asked.id, true);
     else if (body.text.trim() !== "") this.#deliver(body.text, asked.id, true);
     else {
@@ -158,9 +160,14 @@ export class AnswerReader {
       ...(onOther === undefined ? {} : { onOther }),
       place,
       clock,
+      arrival: this.#arrival(id),
       isAnswered: () => id !== undefined && !requests.isWaiting(id),
       controller,
     });
+  }
+
+  #arrival(id: number | undefined): Arrival {
+    return new Arrival(() => this.#options.handlers.onArriving?.(id));
   }
 
   /** `id`: the request whose stream it is, if it is one's; `isWhole`: the text is all that the response holds. */

@@ -1,3 +1,4 @@
+import { type Arrival, SIGN_OF_LIFE_BYTES } from "./arrival.ts";
 import { HostError } from "../kernel/errors.ts";
 import { wholeText } from "../kernel/foreign_text.ts";
 import { toText } from "../streams/to_text.ts";
@@ -15,18 +16,23 @@ export function mediaType(response: Response): string {
 
 /**
  * Reads a whole body, at most `maxBytes` decoded. Where the length is known to bound the decoded body, it is read in one
- * step, which is several times cheaper than a reader.
+ * step, which is several times cheaper than a reader, but shows nothing of how it goes on: only where it is short.
  */
-export async function readBody(response: Response, maxBytes: number, lengthIsDecoded: boolean): Promise<string> {
+export async function readBody(
+  response: Response,
+  maxBytes: number,
+  lengthIsDecoded: boolean,
+  arrival?: Arrival,
+): Promise<string> {
   if (response.body === null) return "";
-  if (lengthIsDecoded && hasLength(response, maxBytes)) return await response.text();
-  return await toText(response.body, maxBytes);
+  if (lengthIsDecoded && isShort(response)) return await response.text();
+  return await toText(response.body, maxBytes, (bytes) => arrival?.add(bytes));
 }
 
-/** True where the headers promise that the body has at most `maxBytes`. */
-export function hasLength({ headers }: Response, maxBytes: number): boolean {
+/** True where the headers promise that the body is too short to be a sign of life on its way. */
+export function isShort({ headers }: Response): boolean {
   const length = headers.get("content-length");
-  return length !== null && Number(length) <= maxBytes && headers.get("content-encoding") === null;
+  return length !== null && Number(length) <= SIGN_OF_LIFE_BYTES && headers.get("content-encoding") === null;
 }
 
 /** Reads the beginning of a body that is only wanted for an error, and lets go of the rest. Never rejects. */

@@ -1,5 +1,6 @@
 import { type Clock, sleep, type Timer } from "../kernel/clock.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
+import type { Arrival } from "./arrival.ts";
 import type { LargeFrames } from "./frames.ts";
 import type { ParsedMessage } from "../jsonrpc/message.ts";
 import { SseParser } from "../streams/sse.ts";
@@ -17,6 +18,7 @@ export interface EventStreamOptions {
   /** Keeps where the stream stands; events that it has seen before are not delivered. */
   readonly place: StreamPlace;
   readonly clock: Clock;
+  readonly arrival: Arrival;
   /** True once the stream has given what it was opened for. */
   isAnswered(): boolean;
   /** Ends the stream when it does not end by itself soon after the answer. */
@@ -41,6 +43,7 @@ export async function readEventStream(
   place.begin();
   const parser = new SseParser(maxLength, {
     onEvent: (whole) => {
+      options.arrival.end();
       const { event, data, lastEventId } = whole;
       const isNew = place.take(lastEventId);
       if (source?.take(whole, isNew && event === "message") || !isNew || data === "") return;
@@ -66,7 +69,11 @@ export async function readEventStream(
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
+      const idle = parser.idleLength;
+      options.arrival.add(value.byteLength);
       await (source ?? parser).push(value);
+      // Comments say that the server is there, not that an answer comes.
+      if (parser.idleLength > idle) options.arrival.end();
       if (tooLarge !== undefined) throw tooLarge;
       if (parser.idleLength - idleLength > MAX_IDLE_LENGTH) {
         idleLength = parser.idleLength;

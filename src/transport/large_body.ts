@@ -1,6 +1,7 @@
+import type { Arrival } from "./arrival.ts";
 import type { ParsedMessage } from "../jsonrpc/message.ts";
 import type { FrameBody } from "./frames.ts";
-import { hasLength } from "./http_body.ts";
+import { isShort } from "./http_body.ts";
 import type { FrameAccount } from "./frame_budget.ts";
 import { LargeFrame, type OpenFrames, UNCOUNTED_BYTES } from "./large_frame.ts";
 
@@ -9,11 +10,13 @@ export async function readLargeBody(
   response: Response,
   frames: OpenFrames,
   lengthIsDecoded: boolean,
+  arrival?: Arrival,
 ): Promise<FrameBody> {
   if (response.body === null) return { text: "" };
+  if (lengthIsDecoded && isShort(response)) return { text: await response.text() };
   const account = frames.account();
   try {
-    return await readCounted(response.body, response, frames, account, lengthIsDecoded);
+    return await readCounted(response.body, frames, account, arrival);
   } finally {
     account.set(0);
   }
@@ -21,16 +24,10 @@ export async function readLargeBody(
 
 async function readCounted(
   body: ReadableStream<Uint8Array>,
-  response: Response,
   { maxHeld, open }: OpenFrames,
   account: FrameAccount,
-  lengthIsDecoded: boolean,
+  arrival: Arrival | undefined,
 ): Promise<FrameBody> {
-  if (lengthIsDecoded && hasLength(response, maxHeld)) {
-    const length = Number(response.headers.get("content-length"));
-    if (length > UNCOUNTED_BYTES) await account.set(length);
-    return { text: await response.text() };
-  }
   const reader = body.getReader();
   let held = new Uint8Array(16 << 10);
   let bytes = 0;
@@ -42,6 +39,7 @@ async function readCounted(
       if (done) break;
       const before = bytes;
       bytes += value.byteLength;
+      arrival?.add(value.byteLength);
       if (frame === undefined && bytes <= maxHeld) {
         held = withRoom(held, before, bytes);
         held.set(value, before);

@@ -29,7 +29,7 @@ export function largeFrames(options: LargeFramesOptions): LargeFrames {
     parse: parseMessage,
     lines: (handlers) => new LargeLines(opening, handlers),
     events: (parser, onFrame) => new LargeEvents(opening, parser, onFrame),
-    body: (response, lengthIsDecoded) => readLargeBody(response, opening, lengthIsDecoded),
+    body: (response, lengthIsDecoded, arrival) => readLargeBody(response, opening, lengthIsDecoded, arrival),
   };
 }
 

@@ -1,3 +1,4 @@
+import { Arrival } from "./arrival.ts";
 import { HostError } from "../kernel/errors.ts";
 import { batchId, classify, type ParsedMessage, readMessage } from "../jsonrpc/message.ts";
 import { DEFAULT_PARSE_LIMITS, type ParseLimits } from "../jsonrpc/bounded_parse.ts";
@@ -22,6 +23,7 @@ export class PipeReader {
   readonly #limits: ParseLimits;
   readonly #onFatal: (end: TransportEnd) => void;
   readonly #lines: LineSource;
+  readonly #arrival: Arrival;
   #noise = 0;
   #done = false;
 
@@ -32,6 +34,7 @@ export class PipeReader {
     limits: ParseLimits = DEFAULT_PARSE_LIMITS,
     frames?: LargeFrames,
   ) {
+    this.#arrival = new Arrival(() => handlers.onArriving?.(undefined));
     this.#profile = profile;
     this.#handlers = handlers;
     this.#onFatal = onFatal;
@@ -46,7 +49,9 @@ export class PipeReader {
 
   /** Takes the next bytes. A promise asks for a pause; with `frames`, nothing may be pushed before it has settled. */
   push(chunk: Uint8Array): void | Promise<void> {
-    return this.#done ? undefined : this.#lines.push(chunk);
+    if (this.#done) return;
+    this.#arrival.add(chunk.length);
+    return this.#lines.push(chunk);
   }
 
   /** No more bytes come: what is held is the last line. Idempotent; nothing is delivered afterwards. */
@@ -69,6 +74,7 @@ export class PipeReader {
 
   #onParsed(message: ParsedMessage, bytes: number, text: string): void | Promise<void> {
     if (this.#done) return;
+    this.#arrival.end();
     switch (message.kind) {
       case "batch":
         return this.#onBatch(message.members, bytes);

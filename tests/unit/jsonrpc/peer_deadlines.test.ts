@@ -52,6 +52,29 @@ describe("deadline", () => {
     expect(clock.timers).toBe(0);
   });
 
+  test("is renewed by what arrives: of the request that it is for, or of all where that cannot be told", async () => {
+    const clock = new FakeClock();
+    const stage = createStage(clock);
+    const asked = [1000, 1000, 1000].map((timeoutMs) => stage.ask({ timeoutMs, maxTotalMs: 2500 }));
+    await clock.advance(900);
+    stage.peer.onArriving(1);
+    stage.peer.onArriving(77);
+    await clock.advance(50);
+    stage.answer(3);
+    stage.peer.onArriving(undefined);
+    stage.peer.onArriving(2);
+    await clock.advance(900);
+    expect(asked.map(({ outcome }) => outcome?.ok)).toEqual([undefined, undefined, true]);
+    stage.peer.onArriving(1);
+    await clock.advance(150);
+    expect(asked.map(({ outcome }) => outcome?.ok)).toEqual([undefined, false, true]);
+    await clock.advance(499);
+    expect(asked[0]!.outcome).toBe(undefined);
+    await clock.advance(2);
+    expect(asked[0]!.outcome).toMatchObject({ error: { code: "ERR_TIMEOUT", facts: { total: true } } });
+    expect(clock.timers).toBe(0);
+  });
+
   test("of a quiet request passes without a notice", async () => {
     const clock = new FakeClock();
     const stage = createStage(clock);
