@@ -12,7 +12,7 @@ import type { HostOptions } from "./host_options.ts";
 import { Host, openOptions } from "./host_owner.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { HostError } from "./kernel/errors.ts";
-import { randomIds } from "./kernel/ids.ts";
+import { type Ids, randomIds } from "./kernel/ids.ts";
 import { tell } from "./kernel/listener.ts";
 import { isSecretName, SecretRegistry } from "./kernel/secrets.ts";
 import { createDesk } from "./permission/desk.ts";
@@ -24,6 +24,7 @@ import type { Scrubber } from "./scrub/scrubber.ts";
 import { withholding } from "./scrub/withholding.ts";
 import { dialServer } from "./servers/dial.ts";
 import type { ManagerContext } from "./servers/manager.ts";
+import { RootsNews } from "./servers/roots.ts";
 import type { ServerAsks } from "./servers/start.ts";
 import { exponentialBackoff } from "./servers/restart_policy.ts";
 import { credentialsOf, type UrlCredentials } from "./servers/url_credentials.ts";
@@ -153,7 +154,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     onError,
     slots: new Slots(options.maxParallelStarts ?? MAX_PARALLEL_STARTS),
     connect: connectClient,
-    asks: declaredTo(options.asks ?? {}),
+    asks: declaredTo(options.asks ?? {}, ids),
     verdicts: options.verdicts === undefined ? memoryVerdicts() : checkedVerdicts(options.verdicts, onError),
     cache: new ResponseCache({ clock }),
     policy: options.restartPolicy ?? exponentialBackoff(),
@@ -188,9 +189,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
 }
 
 /** What servers are told: what there are handlers for, and that a call may become a task. */
-function declaredTo(asks: HostAsks): ServerAsks {
+function declaredTo(asks: HostAsks, ids: Ids): ServerAsks {
   const capabilities = { ...capabilitiesOf(asks), extensions: TASKS_EXTENSION };
-  return { capabilities, ...(asks.roots === undefined ? {} : { roots: asks.roots }) };
+  const { roots, rootsListChanged } = asks;
+  return {
+    capabilities,
+    ids,
+    ...(roots === undefined ? {} : { roots, ...(rootsListChanged === true ? { rootsNews: new RootsNews() } : {}) }),
+  };
 }
 
 /** A listener of the user's that fails must not end what it is told about. */

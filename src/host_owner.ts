@@ -6,7 +6,7 @@ import type { EventStore } from "./events/store.ts";
 import type { HostOptions } from "./host_options.ts";
 import { ConfiguredServers, type ReadyOptions, type ReadyReport } from "./host_servers.ts";
 import { atMost, systemClock } from "./kernel/clock.ts";
-import { HostError } from "./kernel/errors.ts";
+import { HostError, unsupported } from "./kernel/errors.ts";
 import { randomIds } from "./kernel/ids.ts";
 import type { Desk, DeskAsk, DeskDecision } from "./permission/desk.ts";
 import type { Approval, Gate } from "./permission/request.ts";
@@ -243,6 +243,19 @@ export class Host implements AsyncDisposable {
   /** Counts as activity of a shared server. */
   touch(name: string): void {
     this.#global.servers.get(name)?.touch();
+  }
+
+  /**
+   * Tells all servers, those of sessions too, that what `asks.roots` gives has changed: they ask for it again. Servers of
+   * revisions that know no such word ask whenever they need roots. Throws `ERR_UNSUPPORTED_HERE` where `rootsListChanged`
+   * was not declared.
+   */
+  rootsChanged(): void {
+    const { rootsNews } = this.#parts.managing.asks ?? {};
+    if (rootsNews === undefined) {
+      throw unsupported("tell that roots have changed", 'hand roots and rootsListChanged to the host with "asks"');
+    }
+    rootsNews.tell();
   }
 
   /** Closes all sessions, then the servers, then the log. Idempotent. */

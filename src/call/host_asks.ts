@@ -47,6 +47,8 @@ export interface HostAsks {
   readonly roots?: (
     context: Pick<HostAskContext, "signal" | "server">,
   ) => readonly Root[] | Promise<readonly Root[]>;
+  /** Declares that a change of roots is told, by `host.rootsChanged()`: call it after each. Default false. */
+  readonly rootsListChanged?: boolean;
 }
 
 /** What answering needs beside the call. */

@@ -4,7 +4,10 @@ import type { ClientCapabilities, JsonObject } from "../protocol/model.ts";
 import { asObject } from "../protocol/results.ts";
 import { type ConnectionAsks, onConnection } from "./askees.ts";
 import { faultOfForm, fillForm } from "./form.ts";
+import { faultOfRoot, type Root } from "./roots.ts";
 import { faultOfUrl, lookOf, type UrlAsk } from "./url_ask.ts";
+
+export type { Root } from "./roots.ts";
 
 /** A server wants a form filled in (client/elicitation, mode `form`). Its texts are the server's: show who asks. */
 export interface FormAsk {
@@ -20,13 +23,6 @@ export type FormAnswer =
   | { readonly action: "decline" | "cancel" };
 export interface UrlAnswer {
   readonly action: "accept" | "decline" | "cancel";
-}
-
-/** A place that a server may work in (client/roots). */
-export interface Root {
-  /** `file:` URL. */
-  readonly uri: string;
-  readonly name?: string;
 }
 
 export interface AskContext {
@@ -49,6 +45,8 @@ export interface AskHandlers {
   /** Declares that sampling may use tools. Default false. */
   readonly sampleTools?: boolean;
   readonly roots?: (context: AskContext) => readonly Root[] | Promise<readonly Root[]>;
+  /** Declares that a change of roots is told, by `tellRootsChanged`: tell each. Default false. */
+  readonly rootsListChanged?: boolean;
 }
 
 /** The methods by which a server asks. */
@@ -65,13 +63,14 @@ const METHOD_NOT_FOUND = -32601;
 const REJECTED = -1;
 
 /** What to declare for these handlers. */
-export function capabilitiesOf({ form, url, sample, sampleTools, roots }: AskKinds): ClientCapabilities {
+export function capabilitiesOf(kinds: AskKinds): ClientCapabilities {
+  const { form, url, sample, sampleTools, roots, rootsListChanged } = kinds;
   return {
     ...(form === undefined && url === undefined
       ? {}
       : { elicitation: { ...(form === undefined ? {} : { form: {} }), ...(url === undefined ? {} : { url: {} }) } }),
     ...(sample === undefined ? {} : { sampling: sampleTools === true ? { tools: {} } : {} }),
-    ...(roots === undefined ? {} : { roots: {} }),
+    ...(roots === undefined ? {} : { roots: rootsListChanged === true ? { listChanged: true } : {} }),
   };
 }
 
@@ -138,12 +137,9 @@ async function resultOf(
   }
   if (method === "roots/list" && handlers.roots !== undefined) {
     const roots = await handlers.roots(context);
-    const stray = roots.find(({ uri }) => !uri.startsWith("file://"));
-    if (stray !== undefined) {
-      throw new HostError(
-        "ERR_INVALID_ARGUMENTS",
-        `Cannot name a root: found ${JSON.stringify(stray.uri)}, wanted a file: URL`,
-      );
+    for (const root of roots) {
+      const fault = faultOfRoot(root);
+      if (fault !== undefined) throw new HostError("ERR_INVALID_ARGUMENTS", `Cannot name a root: ${fault}`);
     }
     return { roots };
   }

@@ -20,9 +20,9 @@ export {
   type Asks,
   type FormAnswer,
   type FormAsk,
-  type Root,
   type UrlAnswer,
 } from "./asks.ts";
+export { type Root, tellRootsChanged } from "./roots.ts";
 export type { UrlAsk, UrlDoubt } from "./url_ask.ts";
 export { requestInRounds, type RoundsOptions } from "./rounds.ts";
 export {

@@ -1,12 +1,13 @@
 import { buildCatalog, type Catalog, type RejectedTool } from "../catalog/catalog.ts";
 import type { ResponseCache } from "../client/cache.ts";
-import { answering, type Root } from "../client/asks.ts";
+import { answering } from "../client/asks.ts";
 import type { Client, ConnectOptions, ToolList } from "../client/client.ts";
 import { askForLogs } from "../client/logging.ts";
 import type { EventInput } from "../events/event.ts";
 import { cancelled } from "../kernel/abort.ts";
 import { atMost, type Clock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
+import type { Ids } from "../kernel/ids.ts";
 import { tell } from "../kernel/listener.ts";
 import type { ClientCapabilities, Tool } from "../protocol/model.ts";
 import type { VerdictCache } from "../protocol/negotiate.ts";
@@ -17,16 +18,17 @@ import type { ServerConfig } from "./config.ts";
 import type { Dialed } from "./dial.ts";
 import { faultOf } from "./fault.ts";
 import type { Offers } from "./offers.ts";
+import { type GiveRoots, loggedRoots, type RootsNews } from "./roots.ts";
 import { catalogChangedEvent, concernEvents, readyEvent, rejectedEvents, startingEvent } from "./server_events.ts";
 import type { Slots } from "./slots.ts";
 import type { StartStep } from "./start_error.ts";
 
-/** What servers are told that they may ask. All but roots is asked for the sake of a call, which answers it. */
+/** What servers are told that they may ask. All but roots is asked for the sake of a call or a read, which answers it. */
 export interface ServerAsks {
   readonly capabilities: ClientCapabilities;
-  readonly roots?: (
-    context: { readonly server: string; readonly signal: AbortSignal },
-  ) => readonly Root[] | Promise<readonly Root[]>;
+  readonly roots?: GiveRoots;
+  readonly rootsNews?: RootsNews;
+  readonly ids: Ids;
 }
 
 /** What starting a server needs besides its configuration. */
@@ -95,6 +97,7 @@ export async function startServer(request: StartRequest, context: StartContext):
     const startedAt = clock.monotonic();
     await append([startingEvent(config.name, dialed.dialer.name, attempt, dialed.sandbox)]);
     if (signal.aborted) throw cancelled(`Start of server "${config.name}"`, signal);
+    const onRootsNews = context.asks?.rootsNews?.open(request.ended);
     client = await context.connect({
       dialer: dialed.dialer,
       clock,
@@ -104,7 +107,7 @@ export async function startServer(request: StartRequest, context: StartContext):
       ...(config.pin === undefined ? {} : { pin: config.pin }),
       ...(context.verdicts === undefined ? {} : { verdicts: context.verdicts }),
       ...(context.cache === undefined ? {} : { cache: cacheOf(context.cache, request.fingerprint) }),
-      ...(context.asks === undefined ? {} : asking(config.name, context.asks)),
+      ...(context.asks === undefined ? {} : asking(request, context.asks)),
       onError: context.onError,
       // Whoever reads what the server says has no say in whether the server lives.
       onNotification: (method, params) => reported(() => request.onNotification(method, params), context),
@@ -120,6 +123,7 @@ export async function startServer(request: StartRequest, context: StartContext):
         return isReady ? request.onEnd(ended) : undefined;
       },
     });
+    onRootsNews?.(client);
     const changes = followChanges(client, {
       clock,
       random: context.random ?? Math.random,
@@ -237,10 +241,13 @@ function withoutSecretNames(
   return { shown, secret };
 }
 
-function asking(server: string, { capabilities, roots }: ServerAsks): Pick<ConnectOptions, "capabilities" | "asks"> {
+function asking(
+  { config, append }: StartRequest,
+  { capabilities, roots, ids }: ServerAsks,
+): Pick<ConnectOptions, "capabilities" | "asks"> {
   return {
     capabilities,
-    asks: answering(roots === undefined ? {} : { roots: ({ signal }) => roots({ server, signal }) }),
+    asks: answering(roots === undefined ? {} : { roots: loggedRoots(config.name, roots, ids, append) }),
   };
 }
 
