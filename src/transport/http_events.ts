@@ -43,7 +43,6 @@ export async function readEventStream(
   place.begin();
   const parser = new SseParser(maxLength, {
     onEvent: (whole) => {
-      options.arrival.end();
       const { event, data, lastEventId } = whole;
       const isNew = place.take(lastEventId);
       if (source?.take(whole, isNew && event === "message") || !isNew || data === "") return;
@@ -70,10 +69,10 @@ export async function readEventStream(
       const { value, done } = await reader.read();
       if (done) return;
       const idle = parser.idleLength;
-      options.arrival.add(value.byteLength);
       await (source ?? parser).push(value);
-      // Comments say that the server is there, not that an answer comes.
+      // The ends of events are idle too, and comments say that the server is there, not that an answer comes.
       if (parser.idleLength > idle) options.arrival.end();
+      else options.arrival.add(value.byteLength);
       if (tooLarge !== undefined) throw tooLarge;
       if (parser.idleLength - idleLength > MAX_IDLE_LENGTH) {
         idleLength = parser.idleLength;
