@@ -8,15 +8,18 @@ const MAX_DEPTH = 64;
 const MAX_VALUES = 200_000;
 /** Longest text that is taken for arguments in JSON. */
 const MAX_TEXT = 1 << 20;
+/** Strings, so that nothing in them is taken for a number, and numbers. */
+const TOKEN = /"(?:\\.|[^"\\])*"|-?\d[\d.eE+-]*/g;
+const MAX_DIGITS = 40;
 
 /**
  * Reads the arguments of a call into JSON values of our own, so that what was allowed is what is sent, whatever the
  * caller does to its object meanwhile.
  *
  * None and `null` are `{}`. Members that are `undefined` are left out, never turned into `null`. A string is taken for
- * JSON text, as models give it, if an object is in it. Members called `__proto__` are left out at every level: some of
- * those who read arguments would see other ones behind them. Everything else that is no object is refused, and so is what
- * JSON cannot carry.
+ * JSON text, as models give it, if an object is in it, and no integer that would become another one here. Members called
+ * `__proto__` are left out at every level: some of those who read arguments would see other ones behind them. Everything
+ * else that is no object is refused, and so is what JSON cannot carry.
  */
 export function readArguments(given: unknown): ReadArguments {
   if (given === undefined || given === null) return { ok: true, args: {} };
@@ -28,6 +31,11 @@ export function readArguments(given: unknown): ReadArguments {
       ? "a list"
       : `a ${typeof given}`;
     return { ok: false, code: "ERR_INVALID_ARGUMENTS", why: `found ${found}, wanted an object` };
+  }
+  const changed = typeof given === "string" ? changedInteger(given) : undefined;
+  if (changed !== undefined) {
+    const found = `the integer ${changed.slice(0, MAX_DIGITS)}, which no number here is exact enough for`;
+    return { ok: false, code: "ERR_INVALID_ARGUMENTS", why: `found ${found}, wanted it as a string` };
   }
   const walk: Walk = { values: 0 };
   try {
@@ -57,6 +65,14 @@ function parseText(text: string): unknown {
     // No JSON: the caller is told by what is returned.
     return undefined;
   }
+}
+
+/** An integer of JSON text that would be another one once it is parsed. */
+function changedInteger(text: string): string | undefined {
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (/^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token))) return token;
+  }
+  return undefined;
 }
 
 function copyValue(value: unknown, walk: Walk, depth: number): unknown {

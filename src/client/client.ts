@@ -43,6 +43,11 @@ export interface RequestOptions {
    */
   readonly onProgress?: (progress: Progress) => void;
   /**
+   * Where a call becomes a task of 2025-11-25, its progress goes on after its answer: `onProgress` hears it until this
+   * fires. Default: until the answer.
+   */
+  readonly progressUntil?: AbortSignal;
+  /**
    * Take on the long strings of the answer that were put aside; the reply has them as `spills` then. Only a dialer that was
    * given `frames` puts any aside; where nobody takes them on, they are let go of and only their beginnings are left.
    */

@@ -1,5 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
-import { HostError, isRemoteError } from "../kernel/errors.ts";
+import { HostError, isHostError, isRemoteError } from "../kernel/errors.ts";
 import type { JsonObject } from "../protocol/model.ts";
 import type { Malformed, Page } from "../protocol/offers.ts";
 import type { Client, RequestOptions } from "./client.ts";
@@ -17,8 +17,8 @@ export interface FullList<T> {
   readonly items: readonly T[];
   /** Entries that have no usable shape, as received. */
   readonly malformed: readonly Malformed[];
-  /** Set when a cap, a repeated cursor or the page limit ended the listing early. */
-  readonly truncated?: "items" | "pages" | "repeated_cursor";
+  /** Set when a cap, a repeated cursor, the page limit or the time for a page ended the listing early. */
+  readonly truncated?: "items" | "pages" | "repeated_cursor" | "time";
 }
 
 /** What the functions of this folder need of a client: an application may put one of its own before it. */
@@ -31,7 +31,8 @@ const MAX_CURSOR_LENGTH = 64 << 10;
 /**
  * All pages of a list: bounded in entries, pages and total time, and proof against a cursor that comes again. A cursor
  * that the server does not know any more starts the list anew, once. A server that does not know the method has nothing
- * to list. Rejects with what a page failed with.
+ * to list. A later page that does not come in time ends the list with what there is; rejects with what a page failed
+ * with otherwise, since half a list must not pass for a whole one.
  */
 export async function listAllPages<T>(
   client: Requester,
@@ -57,6 +58,7 @@ export async function listAllPages<T>(
     if (reply.kind === "failed") {
       const code = isRemoteError(reply.error) ? reply.error.code : undefined;
       if (code === METHOD_NOT_FOUND && page === 0) return { items, malformed };
+      if (page > 0 && isHostError(reply.error, "ERR_TIMEOUT")) return { items, malformed, truncated: "time" };
       if (code !== INVALID_PARAMS || cursor === undefined || isRestarted) throw reply.error;
       isRestarted = true;
       [items, malformed, cursor] = [[], [], undefined];
