@@ -1,4 +1,5 @@
 import type { CatalogEntry } from "../catalog/catalog.ts";
+import type { RequestOptions } from "../client/client.ts";
 import type { Reply } from "../client/reply.ts";
 import type { EventInput } from "../events/event.ts";
 import { taskParamsFor } from "../client/tasks.ts";
@@ -45,6 +46,8 @@ export type Sent =
     readonly resends: number;
     /** The server was asked to make a task of it. */
     readonly isTask: boolean;
+    /** Of a task, progress goes on after the answer, until this is called. Idempotent. */
+    readonly endProgress: () => void;
   }
   /** Without an outcome when the tool is not any more what was allowed; nothing was sent then. */
   | { readonly kind: "ended"; readonly outcome: Outcome | undefined };
@@ -99,7 +102,16 @@ export async function sendRound(
       const task = taskParamsFor(lease.client.facts, entry.definition);
       const sentAt = clock.monotonic();
       const asked = task === undefined ? round : { ...round, input: { ...task, ...round.input } };
-      const reply = await send(call, lease, route, asked, Math.max(1, timeoutMs - waitedMs), inputs, context);
+      const progress = progressOf(call, server.name, context);
+      const until = task === undefined ? undefined : new AbortController();
+      const endProgress = (): void => {
+        progress.end();
+        until?.abort();
+      };
+      const bounds = { timeoutMs: Math.max(1, timeoutMs - waitedMs), onProgress: progress.report };
+      const options = until === undefined ? bounds : { ...bounds, progressUntil: until.signal };
+      const reply = await send(call, lease, route, asked, options, inputs, context);
+      if (task === undefined || reply.kind === "failed") endProgress();
       const wasNotExecuted = reply.kind === "failed" && (!reply.sent || (reply.refused && resends === 0));
       if (wasNotExecuted && lease.loss !== undefined && moves < MAX_MOVES && !call.signal.aborted) {
         // Its connection has ended under it and the server did not execute it: it may go to the next connection.
@@ -111,7 +123,8 @@ export async function sendRound(
       }
       isHandedOn = true;
       const durationMs = Math.round(clock.monotonic() - sentAt);
-      return { kind: "answered", reply, lease, server: server.name, durationMs, resends, isTask: task !== undefined };
+      const isTask = task !== undefined;
+      return { kind: "answered", reply, lease, server: server.name, durationMs, resends, isTask, endProgress };
     } finally {
       if (!isHandedOn) lease.release();
     }
@@ -130,28 +143,17 @@ async function send(
   lease: ServerLease,
   { server, entry }: ServerRoute,
   { input, maxTotalMs }: Round,
-  timeoutMs: number,
+  bounds: Pick<RequestOptions, "timeoutMs" | "onProgress" | "progressUntil">,
   inputs: Inputs | undefined,
   context: ServerCallContext,
 ): Promise<Reply> {
-  const { clock, scrubber, onError, append } = context;
-  const relay = new ProgressRelay({
-    server: server.name,
-    toolCallId: call.toolCallId,
-    turnId: call.turnId,
-    clock,
-    scrubber,
-    append: (event) => void append([event]).catch(onError),
-    listener: call.options.onProgress,
-    onError,
-  });
+  const { onError } = context;
   const trace = context.trace?.();
   const { logLevel } = server.config;
   const options = {
+    ...bounds,
     signal: call.signal,
-    timeoutMs,
     maxTotalMs,
-    onProgress: relay.report,
     takesSpills: true,
     ...(inputs === undefined ? {} : { asks: inputs.answer }),
     ...(trace === undefined ? {} : { trace }),
@@ -168,9 +170,21 @@ async function send(
     onError(cause);
     const error = new HostError("ERR_PROTOCOL", `Cannot tell how the call of ${call.tool} ended`, { cause });
     return { kind: "failed", error, sent: true, refused: false, resends: 0 };
-  } finally {
-    relay.end();
   }
+}
+
+function progressOf(call: Call, server: string, context: ServerCallContext): ProgressRelay {
+  const { clock, scrubber, onError, append } = context;
+  return new ProgressRelay({
+    server,
+    toolCallId: call.toolCallId,
+    turnId: call.turnId,
+    clock,
+    scrubber,
+    append: (event) => void append([event]).catch(onError),
+    listener: call.options.onProgress,
+    onError,
+  });
 }
 
 function changedMeanwhile(tool: string): HostError {

@@ -96,6 +96,7 @@ async function afterRound(
     if (isHostError(error, "ERR_NOT_LOGGED")) return { outcome: call.notLogged(true) };
     throw error;
   } finally {
+    sent.endProgress();
     lease.release();
   }
 }
@@ -104,7 +105,7 @@ async function afterRound(
 async function awaitEnd(
   call: Call,
   task: TaskRef,
-  { reply, lease, resends }: Answered,
+  { reply, lease, resends, endProgress }: Answered,
   round: Round,
   last: LastRound,
   inputs: Inputs | undefined,
@@ -125,6 +126,7 @@ async function awaitEnd(
     takesSpills: true,
     ...(inputs === undefined ? {} : { answers: { inputs: (asked) => inputs.answerNow(asked), alone: inputs.answer } }),
   });
+  endProgress();
   if (ended.kind === "failed" && !lease.client.isOpen) await lease.whenLost();
   return await finish(call, ended as Answer, lease.loss, {
     ...last,

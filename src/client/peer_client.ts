@@ -150,6 +150,7 @@ export class PeerClient implements Client {
       timeoutMs,
       maxTotalMs,
       onProgress: options.onProgress,
+      progressUntil: options.progressUntil,
       takesSpills: options.takesSpills,
       answerAsk: options.asks === undefined
         ? this.#asks?.ofRequest(method)

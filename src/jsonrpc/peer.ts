@@ -28,6 +28,8 @@ export interface PeerRequestOptions {
   readonly timeoutMs: number;
   readonly maxTotalMs: number;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Progress is heard until this fires, also after the answer. */
+  readonly progressUntil?: AbortSignal | undefined;
   /** Send no cancellation notice when it is given up. */
   readonly quiet?: boolean;
   /** Take on the long strings of the answer that were put aside, see {@link Settled}. */
@@ -66,6 +68,8 @@ export class Peer implements TransportHandlers {
   readonly #signals: SignalWatch<number>;
   readonly #reports: RateWindow;
   readonly #givenUp = new Set<number>();
+  /** Requests that were answered and whose tokens still hold. */
+  readonly #answered = new Map<number, PendingRequest>();
   #transport: Transport | undefined;
   #nextId = 1;
   /** Why nothing more is sent: the end itself, or that we have asked for it. */
@@ -131,6 +135,7 @@ export class Peer implements TransportHandlers {
         lastProgress: -Infinity,
         resends: 0,
         onProgress: options.onProgress,
+        progressUntil: options.progressUntil,
         signal,
         quiet: options.quiet === true,
         takesSpills: options.takesSpills === true,
@@ -265,7 +270,12 @@ export class Peer implements TransportHandlers {
   #finish(id: number, settled: Settled): void {
     const request = this.#pending.take(id);
     if (request === undefined) return;
-    if (request.signal !== undefined) this.#signals.remove(request.signal, id);
+    const { signal, progressUntil } = request;
+    if (signal !== undefined) this.#signals.remove(signal, id);
+    if (progressUntil?.aborted === false) {
+      this.#answered.set(id, request);
+      this.#signals.add(progressUntil, id);
+    }
     if (request.openAsks > 0) this.#questions.endOf(id);
     settle(request, settled);
   }
@@ -290,7 +300,7 @@ export class Peer implements TransportHandlers {
   #onProgress(params: unknown): void {
     const { progressToken, progress, total, message } = (params ?? {}) as Record<string, unknown>;
     const id = ownId(progressToken);
-    const request = id === undefined ? undefined : this.#pending.get(id);
+    const request = id === undefined ? undefined : this.#pending.get(id) ?? this.#answered.get(id);
     if (request === undefined || !isFiniteNumber(progress)) {
       return this.#listener.warn("unknown_progress", undefined);
     }
@@ -329,6 +339,7 @@ export class Peer implements TransportHandlers {
   }
 
   #onAbort(id: number, signal: AbortSignal): void {
+    this.#answered.delete(id);
     const request = this.#pending.take(id);
     if (request === undefined) return;
     this.#giveUp(request, "the caller gave up");

@@ -34,6 +34,8 @@ export interface PendingRequest {
   lastProgress: number;
   resends: number;
   readonly onProgress: ((progress: Progress) => void) | undefined;
+  /** Its token holds until this fires, also after its answer. */
+  readonly progressUntil: AbortSignal | undefined;
   readonly signal: AbortSignal | undefined;
   /** No cancellation notice goes out for it. */
   readonly quiet: boolean;

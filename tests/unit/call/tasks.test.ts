@@ -99,20 +99,60 @@ describe("call that its server has made a task of", () => {
     expect(await outcome).toMatchObject({ status: "unknown", error: { reason: "mcp_server_restarted" } });
   });
 
-  it("is asked for only where the tool demands it (C-TASK-02)", async () => {
-    const scene = await callScene();
-    scene.connect.last.tools = [{ ...toolNamed("long"), execution: { taskSupport: "required" } }];
-    Object.assign(scene.connect.last.facts.capabilities, { tasks: { requests: { tools: { call: {} } } } });
-    scene.connect.last.notice("notifications/tools/list_changed");
-    await scene.clock.advance(2000);
-    scene.connect.last.onRequest = (method) =>
-      method === "tasks/get" ? done({ status: "completed" }) : done(text("long"));
-    const outcome = scene.executor.call("mcp.echo.long", {});
-    const call = await until(() => scene.connect.last.calls[0]);
-    expect(call.params).toEqual({ name: "long", arguments: {}, task: {} });
-    call.answer(done({ task: { taskId: "t2", status: "working", pollInterval: 200 } }));
+  it("tells its progress under its first token until it has ended, and no longer (C-TASK-08)", async () => {
+    const seen: number[] = [];
+    const { scene, outcome, call } = await demanding({ onProgress: ({ progress }) => void seen.push(progress) });
+    const { onProgress, progressUntil } = call.options;
+    await scene.clock.advance(100);
+    onProgress!({ progress: 1 });
     await settle();
+    expect(progressUntil?.aborted).toBe(false);
+    await scene.clock.advance(100);
+    expect((await outcome).status).toBe("completed");
+    expect(progressUntil?.aborted).toBe(true);
+    onProgress!({ progress: 2 });
+    expect(seen).toEqual([1]);
+    const types = scene.sink.events.map(({ type }) => type);
+    expect(types.slice(-3)).toEqual(["mcp.call.completed", "mcp.call.progress", "tool.completed"]);
+  });
+
+  it("tells no progress after its caller has given up (C-TASK-08)", async () => {
+    const controller = new AbortController();
+    const { outcome, call } = await demanding({ signal: controller.signal });
+    controller.abort();
+    expect((await outcome).status).toBe("cancelled");
+    expect(call.options.progressUntil?.aborted).toBe(true);
+  });
+
+  it("is asked for only where the tool demands it (C-TASK-02)", async () => {
+    const { scene, outcome, call } = await demanding();
+    expect(call.params).toEqual({ name: "long", arguments: {}, task: {} });
     await scene.clock.advance(200);
     expect(await outcome).toMatchObject({ status: "completed", output: "long" });
   });
+
+  it("of no task tells no progress after its answer", async () => {
+    const scene = await callScene();
+    const outcome = scene.executor.call("mcp.echo.echo", {});
+    const call = await until(() => scene.connect.last.calls[0]);
+    expect(call.options).not.toHaveProperty("progressUntil");
+    call.answer(done(text("")));
+    await outcome;
+  });
 });
+
+/** A call of a tool that demands a task, which its server has made and which has ended at the first look. */
+async function demanding(options?: CallOptions) {
+  const scene = await callScene();
+  scene.connect.last.tools = [{ ...toolNamed("long"), execution: { taskSupport: "required" } }];
+  Object.assign(scene.connect.last.facts.capabilities, { tasks: { requests: { tools: { call: {} } } } });
+  scene.connect.last.notice("notifications/tools/list_changed");
+  await scene.clock.advance(2000);
+  scene.connect.last.onRequest = (method) =>
+    method === "tasks/get" ? done({ status: "completed" }) : done(text("long"));
+  const outcome = scene.executor.call("mcp.echo.long", {}, options);
+  const call = await until(() => scene.connect.last.calls[0]);
+  call.answer(done({ task: { taskId: "t2", status: "working", pollInterval: 200 } }));
+  await settle();
+  return { scene, outcome, call };
+}
