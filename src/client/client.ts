@@ -96,7 +96,7 @@ export interface ToolList {
   /** Entries that have no usable shape, or annotations for headers that no call could obey. */
   readonly malformed: readonly { readonly name: string | undefined; readonly why: string }[];
   /** Set when a cap, a repeated cursor or the page limit ended the listing early. */
-  readonly truncated?: "tools" | "pages" | "repeated_cursor";
+  readonly truncated?: "tools" | "pages" | "repeated_cursor" | "time";
 }
 
 /** One live connection to one server for one identity. */
