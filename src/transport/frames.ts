@@ -4,18 +4,19 @@ import type { LineHandlers } from "../streams/lines.ts";
 import type { SseEvent, SseParser } from "../streams/sse.ts";
 
 /**
- * How messages are read that are too long to be held whole, or hold numbers beyond what a double holds. Handed to a dialer, so that only those who want it pay for
- * it: a dialer without it refuses messages over 8 MiB, and has doubles for all numbers.
+ * How messages are read that are too long to be held whole, or hold numbers beyond what a double holds. Handed to a dialer,
+ * so that only those who want it pay for it: a dialer without it refuses messages over 8 MiB, and has doubles for all
+ * numbers. One of its members alone is enough.
  */
 export interface LargeFrames {
   /** Parses the text of a message that was held whole. Throws for what is no JSON. */
-  parse(text: string): unknown;
+  parse?(text: string): unknown;
   /** Cuts the bytes of a pipe into lines. */
-  lines(handlers: FrameLineHandlers): LineSource;
+  lines?(handlers: FrameLineHandlers): LineSource;
   /** Stands before the parser of a stream of events. */
-  events(parser: SseParser, onFrame: (message: ParsedMessage, bytes: number) => void): EventSource;
+  events?(parser: SseParser, onFrame: (message: ParsedMessage, bytes: number) => void): EventSource;
   /** Reads the body of a response. Rejects when it breaks. */
-  body(response: Response, lengthIsDecoded: boolean, arrival?: Arrival): Promise<FrameBody>;
+  body?(response: Response, lengthIsDecoded: boolean, arrival?: Arrival): Promise<FrameBody>;
 }
 
 export interface FrameLineHandlers extends LineHandlers {

@@ -102,7 +102,7 @@ export class AnswerReader {
   async #readJson(asked: Asked, response: Response): Promise<void> {
     const { frames, lengthIsDecoded } = this.#options;
     const arrival = this.#arrival(asked.id);
-    const body = frames === undefined
+    const body = frames?.body === undefined
       ? { text: await readBody(response, this.#limits.maxLength, lengthIsDecoded, arrival) }
       : await frames.body(response, lengthIsDecoded, arrival);
     if (!("text" in body)) this.#deliverParsed(body.message, body.bytes, asked.id, true);

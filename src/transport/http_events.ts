@@ -60,7 +60,7 @@ export async function readEventStream(
       );
     },
   });
-  const source = frames?.events(parser, options.onFrame);
+  const source = frames?.events?.(parser, options.onFrame);
   const reader = response.body.getReader();
   let linger: Timer | undefined;
   let idleLength = 0;

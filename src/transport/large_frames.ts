@@ -17,7 +17,7 @@ export interface LargeFramesOptions extends Pick<SpillOptions, "limits"> {
 }
 
 /** Reads long messages while they arrive: their long strings go to the sink, and the rest has to fit the limits. */
-export function largeFrames(options: LargeFramesOptions): LargeFrames {
+export function largeFrames(options: LargeFramesOptions): Required<LargeFrames> {
   const { maxWholeBytes = WHOLE_FRAME_BYTES, budget = UNBOUNDED, ...parsing } = options;
   const open = (): SpillParser => {
     const account = budget.open();

@@ -44,7 +44,7 @@ export class PipeReader {
       onTooLong: (bytes) => this.#onTooLong(bytes),
       onFrame: (message, bytes, beginning) => this.#onParsed(message, bytes, beginning),
     };
-    this.#lines = frames?.lines(handlersOfLines) ?? new LineSplitter(limits.maxLength, handlersOfLines);
+    this.#lines = frames?.lines?.(handlersOfLines) ?? new LineSplitter(limits.maxLength, handlersOfLines);
   }
 
   /** Takes the next bytes. A promise asks for a pause; with `frames`, nothing may be pushed before it has settled. */
