@@ -36,7 +36,10 @@ export interface HostAsks {
    * answer, so answer `accept` once the person is done there.
    */
   readonly url?: (ask: UrlAsk, context: HostAskContext) => UrlAnswer | Promise<UrlAnswer>;
-  /** Gets the parameters of `sampling/createMessage` and gives its result; `undefined` refuses. */
+  /**
+   * Gets the parameters of `sampling/createMessage` and gives its result; `undefined` refuses. Show a person both, who may
+   * change either. A history in which tools were used more than 32 times is refused without asking.
+   */
   readonly sample?: (
     params: JsonObject,
     context: HostAskContext,

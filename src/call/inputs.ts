@@ -19,6 +19,7 @@ import type { CallContext } from "./call.ts";
 import { securityFinding } from "./call_events.ts";
 import type { CallAsks } from "./host_asks.ts";
 import { type InputFacts, inputRequested, inputResolved } from "./input_events.ts";
+import { checkSample, MAX_TOOL_TURNS, toolTurnsOf } from "./samples.ts";
 import { secretFields } from "./secret_form.ts";
 
 /** What the calls of a session that reach a server work with. */
@@ -169,7 +170,8 @@ export class Inputs {
     if (secrets.length > 0) {
       events.push(this.#finding("secret_form", scrubber.text(secrets.join(" ")).slice(0, 500), secrets.length));
     }
-    const refused = secrets.length > 0 ? "secret_form" : undefined;
+    const isEndless = kind === "sampling" && toolTurnsOf(given) > MAX_TOOL_TURNS;
+    const refused = secrets.length > 0 ? "secret_form" : isEndless ? "too_many_tool_turns" : undefined;
     const input: Input = { ...facts, method, params: given, refused };
     this.#open.add(input);
     return { input, events };
@@ -177,7 +179,9 @@ export class Inputs {
 
   /** Never rejects. */
   async #end(input: Input, signal: AbortSignal): Promise<Ended> {
-    if (input.refused !== undefined) return { action: "decline", reason: input.refused, result: { action: "decline" } };
+    if (input.refused !== undefined) {
+      return { action: "decline", reason: input.refused, ...refusalOf(input, "decline") };
+    }
     const { clock } = this.#context;
     const controller = new AbortController();
     const leave = whenAborted(signal, () => controller.abort(signal.reason));
@@ -199,6 +203,7 @@ export class Inputs {
 
   /** An answer is held to the same rule as the arguments of a call: no secret of the host leaves with it. */
   #checked(input: Input, result: JsonObject): Ended {
+    if (input.kind === "sampling") checkSample(result);
     if (input.kind === "roots" || !this.#asks.holdsSecret(result)) return { action: actionOf(input, result), result };
     const findings = [this.#finding("secret_in_answer", input.kind, 1)];
     return { action: "decline", reason: "secret_in_answer", findings, ...refusalOf(input) };
@@ -252,9 +257,12 @@ function actionOf({ kind }: Input, { action }: JsonObject): InputAction {
 }
 
 /** How a refusal is told to the server: forms and addresses have a word for it, the others have none but an error. */
-function refusalOf({ kind }: Input): { readonly result: JsonObject } | { readonly error: unknown } {
+function refusalOf(
+  { kind }: Input,
+  action: "decline" | "cancel" = "cancel",
+): { readonly result: JsonObject } | { readonly error: unknown } {
   return kind === "form" || kind === "url"
-    ? { result: { action: "cancel" } }
+    ? { result: { action } }
     : { error: new RemoteError(-1, "User rejected sampling request") };
 }
 

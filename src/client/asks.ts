@@ -37,7 +37,10 @@ export interface AskContext {
 export interface AskHandlers {
   readonly form?: (ask: FormAsk, context: AskContext) => FormAnswer | Promise<FormAnswer>;
   readonly url?: (ask: UrlAsk, context: AskContext) => UrlAnswer | Promise<UrlAnswer>;
-  /** Gets the parameters of `sampling/createMessage` and gives its result; `undefined` refuses. */
+  /**
+   * Gets the parameters of `sampling/createMessage` and gives its result; `undefined` refuses. Show a person both, who may
+   * change either.
+   */
   readonly sample?: (
     params: JsonObject,
     context: AskContext,

@@ -14,6 +14,7 @@ const SECRET = "hunter2hunter2";
 const schema = { type: "object", properties: { ok: { type: "boolean", default: true } } };
 const confirm = { method: "elicitation/create", params: { message: "Sure?", requestedSchema: schema } };
 const accepted = { action: "accept", content: { ok: true } };
+const sample = { role: "assistant", content: { type: "text", text: "Paris" }, model: "m" };
 const accepts: HostAsks = { form: () => ({ action: "accept" }) };
 
 const STARTED = ["permission.requested", "permission.resolved", "mcp.call.started", "tool.started"];
@@ -94,13 +95,13 @@ describe("input rounds of a call", () => {
 
   it("put several asks at once and send all answers together (C-MRTR-01)", async () => {
     const scene = await callScene({
-      asks: { ...accepts, sample: () => ({ role: "assistant" }), roots: () => [{ uri: "file:///a" }] },
+      asks: { ...accepts, sample: () => sample, roots: () => [{ uri: "file:///a" }] },
     });
     const { call } = await calling(scene);
     const sampling = { method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } };
     call.answer(asksFor({ confirm, sampling, roots: { method: "roots/list" } }));
     expect((await taken(scene, 1)).params).toMatchObject({
-      inputResponses: { confirm: accepted, sampling: { role: "assistant" }, roots: { roots: [{ uri: "file:///a" }] } },
+      inputResponses: { confirm: accepted, sampling: sample, roots: { roots: [{ uri: "file:///a" }] } },
     });
     expect(payloads(scene, "mcp.input.resolved").map(({ kind, action }) => [kind, action])).toEqual([
       ["form", "accept"],
