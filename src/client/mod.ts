@@ -22,7 +22,7 @@ export {
   type FormAsk,
   type UrlAnswer,
 } from "./asks.ts";
-export { type Root, tellRootsChanged } from "./roots.ts";
+export { type Root, type RootsTeller, tellRootsChanged } from "./roots.ts";
 export type { UrlAsk, UrlDoubt } from "./url_ask.ts";
 export { requestInRounds, type RoundsOptions } from "./rounds.ts";
 export {

@@ -1,5 +1,3 @@
-import type { Client } from "./client.ts";
-
 /** A place that a server may work in (client/roots). */
 export interface Root {
   /** `file:` URL, without a step to a parent in it. */
@@ -17,11 +15,17 @@ export function faultOfRoot({ uri }: Root): string | undefined {
   return STRAYING.test(uri) ? `${found} without steps to a parent` : undefined;
 }
 
+/** What of a client it takes to tell that roots have changed. */
+export interface RootsTeller {
+  readonly facts: { readonly subscribes?: boolean };
+  notify(method: string): void;
+}
+
 /**
- * Tells the server that roots have changed, where its revision knows such word; it asks for them again. For connections
+ * Tells the server that roots have changed, where its revision knows such a word; it asks for them again. For connections
  * whose handlers declare `rootsListChanged`.
  */
-export function tellRootsChanged(client: Client): void {
+export function tellRootsChanged(client: RootsTeller): void {
   // Where nothing is told unasked, servers ask for roots whenever they need them.
   if (client.facts.subscribes !== true) client.notify("notifications/roots/list_changed");
 }
