@@ -56,7 +56,7 @@ export interface CatalogOptions {
 export interface BuiltCatalog {
   readonly catalog: Catalog;
   readonly rejected: readonly RejectedTool[];
-  /** Two a tool at most. */
+  /** Three a tool at most. */
   readonly concerns: readonly SchemaConcern[];
 }
 

@@ -7,6 +7,8 @@ export interface SchemaConcern {
   readonly rule:
     /** The output schema cannot be used: structured content of this tool is not checked. */
     | "output_schema_unusable"
+    /** A schema is of a dialect that is not understood: it is read by the rules of another, or not checked at all. */
+    | "schema_dialect_unknown"
     /** Parts of a schema are not checked: patterns that may not be run, keywords that mean nothing. */
     | "schema_partly_checked";
   readonly count: number;
@@ -33,6 +35,12 @@ export function readSchemas({ name, inputSchema, outputSchema }: Tool): SchemaRe
   if (output?.usable) places.push(...output.flags.map(({ where }) => `outputSchema${where}`));
   if (places.length > 0) {
     concerns.push({ tool: name, rule: "schema_partly_checked", count: places.length, detail: places.join(", ") });
+  }
+  const notes = [["inputSchema", input] as const, ["outputSchema", output] as const].flatMap(([member, compiled]) =>
+    compiled?.usable && compiled.dialectNote !== undefined ? [`${member} ${compiled.dialectNote}`] : []
+  );
+  if (notes.length > 0) {
+    concerns.push({ tool: name, rule: "schema_dialect_unknown", count: notes.length, detail: notes.join("; ") });
   }
   if (output?.usable === false) {
     concerns.push({ tool: name, rule: "output_schema_unusable", count: 1, detail: `outputSchema ${output.why}` });

@@ -22,9 +22,8 @@ export interface Sifted {
 export const HEADER_MISMATCH = -32020;
 
 const ANNOTATION = "x-mcp-header";
-const TOKEN = /^[\w!#$%&'*+.^`|~-]{1,256}$/;
-/** What proxies act upon, should they take the prefix away. */
-const TAKEN = /^(?:authorization|cookie|host|proxy-authorization|set-cookie)$/i;
+/** None that a proxy would act upon, should it take the prefix away. */
+const TOKEN = /^(?!(?:(?:proxy-)?authorization|cookie|host)$)[\w!#$%&'*+.^`|~-]{1,256}$/i;
 /** What they hold is data and no schema, whatever it looks like. */
 const DATA: ReadonlySet<string> = new Set(["const", "default", "enum", "examples"]);
 /** Their members are schemas by names that are the author's. */
@@ -118,9 +117,8 @@ function readAnnotations(schema: JsonObject): readonly Mirrored[] | string {
 
 function faultOf(name: unknown, type: unknown, path: readonly string[] | undefined): string | undefined {
   if (typeof name !== "string" || !TOKEN.test(name)) {
-    return `${ANNOTATION} ${shown(name)} cannot end the name of a header, wanted an RFC 9110 token`;
+    return `${ANNOTATION} ${shown(name)} cannot end the name of a header, wanted a harmless RFC 9110 token`;
   }
-  if (TAKEN.test(name)) return `${ANNOTATION} ${shown(name)} is the name of a header that decides over requests`;
   if (path === undefined) {
     return `${ANNOTATION} ${shown(name)} stands where no fixed argument is, wanted under properties`;
   }

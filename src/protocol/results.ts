@@ -59,7 +59,8 @@ export function readToolPage(result: JsonObject): ToolPage | undefined {
   if (!Array.isArray(list)) return undefined;
   const tools: Tool[] = [];
   const malformed: { name: string | undefined; why: string }[] = [];
-  for (const entry of list as unknown[]) {
+  for (const given of list as unknown[]) {
+    const entry = withPlainSchema(given);
     const why = faultOfTool(asObject(entry));
     if (why === undefined) tools.push(withoutNulls(entry as JsonObject) as unknown as Tool);
     else {
@@ -82,6 +83,12 @@ function faultOfTool(entry: JsonObject | undefined): string | undefined {
     if (!isFine) return `its ${member} is no ${isText ? "text" : "object"}`;
   }
   return undefined;
+}
+
+/** A schema may be `true`, which takes everything, as the empty one does. */
+function withPlainSchema(entry: unknown): unknown {
+  const tool = asObject(entry);
+  return tool?.["inputSchema"] === true ? { ...tool, inputSchema: {} } : entry;
 }
 
 const OPTIONAL = Object.freeze(["title", "description", "outputSchema", "annotations"]);

@@ -36,7 +36,8 @@ export class SseParser {
   #event = "";
   #lastEventId: string | undefined;
   #failed = false;
-  #idleLength = 0;
+  /** Characters of lines that carried no data: comments, names, ids, blank ones. Whoever reads it may set it back. */
+  idleLength = 0;
 
   /** `maxLength` bounds the data of one event, and any one line, in UTF-16 units. */
   constructor(maxLength: number, handlers: SseHandlers) {
@@ -46,11 +47,6 @@ export class SseParser {
 
   get lastEventId(): string | undefined {
     return this.#lastEventId;
-  }
-
-  /** Characters so far of lines that carried no data: comments, names, ids, blank ones. */
-  get idleLength(): number {
-    return this.#idleLength;
   }
 
   push(chunk: Uint8Array): void | Promise<void> {
@@ -123,7 +119,7 @@ export class SseParser {
       if (this.#failed) return;
       line = this.#line.take();
     }
-    if (!line.startsWith("data:")) this.#idleLength += line.length + 1;
+    if (!line.startsWith("data:")) this.idleLength += line.length + 1;
     if (line === "") return this.#dispatch();
     const colon = line.indexOf(":");
     if (colon === 0) return; // a comment

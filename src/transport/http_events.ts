@@ -63,7 +63,6 @@ export async function readEventStream(
   const source = frames?.events?.(parser, options.onFrame);
   const reader = response.body.getReader();
   let linger: Timer | undefined;
-  let idleLength = 0;
   try {
     for (;;) {
       const { value, done } = await reader.read();
@@ -74,8 +73,8 @@ export async function readEventStream(
       if (parser.idleLength > idle) options.arrival.end();
       else options.arrival.add(value.byteLength);
       if (tooLarge !== undefined) throw tooLarge;
-      if (parser.idleLength - idleLength > MAX_IDLE_LENGTH) {
-        idleLength = parser.idleLength;
+      if (parser.idleLength > MAX_IDLE_LENGTH) {
+        parser.idleLength = 0;
         await sleep(options.clock, IDLE_MS, options.controller.signal).catch(() => {/* reading says so too */});
       }
       if (linger === undefined && options.isAnswered()) {

@@ -202,6 +202,70 @@ describe("FR-48 pages of a list", () => {
   });
 });
 
+describe("FR-49 schemas as servers write them", () => {
+  const schemas: readonly unknown[] = [
+    {},
+    { properties: {} },
+    { type: "object" },
+    { anyOf: [{ required: ["a"] }, { required: ["b"] }] },
+    { oneOf: [{ required: ["a"] }, { required: ["b"] }] },
+    true,
+    {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      definitions: { a: {} },
+      properties: { a: { $ref: "#/definitions/a" } },
+    },
+    { $schema: "http://json-schema.org/draft-04/schema#", properties: { n: { minimum: 0, exclusiveMinimum: true } } },
+    { properties: { n: { minimum: 0, exclusiveMinimum: true } } },
+    { $schema: "https://json-schema.org/draft/2019-09/schema" },
+    { $schema: "https://vendor.test/dialect", properties: { a: { vendorType: 7 } } },
+    { "x-vendor": { $ref: 7 }, unknownWord: [] },
+  ];
+  const tools = schemas.map((inputSchema, at) => ({ name: `t${at}`, inputSchema, outputSchema: { properties: {} } }));
+
+  test("FR-49 are all used, and the arguments go out as they were given", async () => {
+    for (const version of ["2025-11-25", MODERN]) {
+      const scene = await attackedBy({ version, tools });
+      await scene.host.ready();
+      expect(await scene.events("mcp.tool.rejected")).toEqual([]);
+      for (const { name } of tools) {
+        const outcome = await scene.session.tool(`mcp.hostile.${name}`, { a: 1, n: 2 });
+        expect([name, outcome.status, outcome.output]).toEqual([name, "completed", '{"a":1,"n":2}']);
+      }
+    }
+  });
+
+  test("FR-49 are shown to every model with an object at their root, and otherwise as they came", async () => {
+    const scene = await attackedBy({ tools });
+    await scene.host.ready();
+    const { session } = scene;
+    const shown = [
+      session.toolDefinitions({ format: "mcp" }).map(({ name, inputSchema }) => [name, inputSchema]),
+      session.toolDefinitions({ format: "openai" }).map(({ function: { name, parameters } }) => [name, parameters]),
+      session.toolDefinitions({ format: "anthropic" }).map(({ name, input_schema }) => [name, input_schema]),
+      Object.entries(session.toolDefinitions({ format: "ai-sdk" })).map((
+        [name, { inputSchema }],
+      ) => [name, inputSchema.jsonSchema]),
+    ].map((entries) => Object.fromEntries(entries) as Record<string, unknown>);
+    for (const definitions of shown) {
+      for (const [at, schema] of schemas.entries()) {
+        const given = schema === true ? {} : schema as Json;
+        expect(definitions[`mcp__hostile__t${at}`]).toEqual({ type: "object", ...given });
+      }
+    }
+  });
+
+  test("FR-49 dialects that are not understood are named in the log, once a tool", async () => {
+    const scene = await attackedBy({ tools });
+    await scene.host.ready();
+    const found = (await scene.events("security.finding")).filter(({ payload }) =>
+      payload.rule === "schema_dialect_unknown"
+    );
+    expect(found.map(({ payload }) => payload.where)).toEqual(["mcp.hostile.t7", "mcp.hostile.t9", "mcp.hostile.t10"]);
+    expect(found[2]!.payload.preview).toContain("https://vendor.test/dialect");
+  });
+});
+
 describe("FR-54 content of less common types", () => {
   test("FR-54 is passed on block by block, an unknown one with a text in its place, and no link is followed", async () => {
     const content = [

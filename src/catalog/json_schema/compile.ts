@@ -69,6 +69,8 @@ export type CompiledSchema =
       readonly validator: SchemaValidator;
       /** What the schema asks for and the validator does not check; at most twenty. */
       readonly flags: readonly SchemaFlag[];
+      /** What there is to say of a dialect that is not understood, to stand after the name of the schema. */
+      readonly dialectNote?: string;
     }
     /** `why` is to stand after the name of the schema: `is nested deeper than 32 levels`. */
     | { readonly usable: false; readonly why: string }
@@ -120,7 +122,8 @@ const BUILDERS: readonly (readonly [Builder, ...string[]])[] = [
 const REFERENCE_ONLY: readonly (readonly [Builder, ...string[]])[] = [[reference, "$ref"]];
 
 /**
- * Makes a validator of a JSON Schema that somebody else has written: 2020-12, or draft-07 where `$schema` says so.
+ * Makes a validator of a JSON Schema that somebody else has written: 2020-12, or draft-07 where `$schema` says so. Draft-04,
+ * draft-06 and 2019-09 are read by the rules of the nearer of the two; one of any other dialect accepts every value.
  * Nothing is fetched, no code is made out of text, and no schema or value makes it work or recurse without a bound.
  * `format` is an annotation, as both dialects allow. The schema is not changed, and must not be changed afterwards.
  */
@@ -142,13 +145,17 @@ export function compileSchema(schema: unknown, options: Partial<SchemaLimits> = 
     checkEnds(nodes);
     spreadDoubt(nodes);
     if (document.tracks) { for (const node of nodes) node.tracks = true; }
-    const validator = new Validator(document, limits.maxSteps);
-    return { usable: true, validator, flags: document.flags, effort: effort.spent };
+    const { flags, isForeign, dialectNote } = document;
+    const validator = isForeign ? ACCEPTS_ALL : new Validator(document, limits.maxSteps);
+    const note = dialectNote === undefined ? {} : { dialectNote };
+    return { usable: true, validator, flags, effort: effort.spent, ...note };
   } catch (error) {
     if (error instanceof Unusable) return { usable: false, why: error.message, effort: effort.spent };
     throw error;
   }
 }
+
+const ACCEPTS_ALL: SchemaValidator = Object.freeze({ validate: (): Validation => ({ valid: true }) });
 
 class Validator implements SchemaValidator {
   readonly #document: SchemaDocument;

@@ -6,10 +6,25 @@ const DIALECTS: ReadonlyMap<string, Dialect> = new Map([
   ["json-schema.org/draft-07/schema", "draft-07"],
 ]);
 
+/** Others, by whose rules they can be read: what is left over is flagged or means nothing in either. */
+const NEIGHBOURS: ReadonlyMap<string, Dialect> = new Map([
+  ["json-schema.org/draft/2019-09/schema", "2020-12"],
+  ["json-schema.org/draft-06/schema", "draft-07"],
+  ["json-schema.org/draft-04/schema", "draft-07"],
+]);
+
 /** The dialect that a `$schema` names; `undefined` for others. Without one it is 2020-12 (MCP 2025-11-25, Tools). */
 export function dialectOf(name: unknown): Dialect | undefined {
-  if (name === undefined) return "2020-12";
-  return typeof name === "string" ? DIALECTS.get(name.replace(/^https?:\/\//, "").replace(/#$/, "")) : undefined;
+  return name === undefined ? "2020-12" : lookUp(DIALECTS, name);
+}
+
+/** The dialect that one which is not understood is near to. */
+export function neighbourOf(name: unknown): Dialect | undefined {
+  return lookUp(NEIGHBOURS, name);
+}
+
+function lookUp(dialects: ReadonlyMap<string, Dialect>, name: unknown): Dialect | undefined {
+  return typeof name === "string" ? dialects.get(name.replace(/^https?:\/\//, "").replace(/#$/, "")) : undefined;
 }
 
 /**

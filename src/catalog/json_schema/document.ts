@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../protocol/model.ts";
-import { type Dialect, dialectOf, knows, SCHEMA_KEYWORDS } from "./dialect.ts";
+import { type Dialect, dialectOf, knows, neighbourOf, SCHEMA_KEYWORDS } from "./dialect.ts";
 import { linearBound, type Pattern } from "./linear_pattern.ts";
 import { type Resource, SchemaNode } from "./node.ts";
 
@@ -47,6 +47,10 @@ export class SchemaDocument {
   readonly flags: SchemaFlag[] = [];
   /** Some schema asks what others have seen of the same value. */
   tracks = false;
+  /** Some schema is of a dialect whose rules nobody here knows: values cannot be held against the document. */
+  isForeign = false;
+  /** What there is to say of the dialects in it, to stand after "the schema". */
+  dialectNote: string | undefined;
   readonly #limits: DocumentLimits;
   readonly #effort: Effort;
   readonly #resources = new Map<string, Resource>();
@@ -56,9 +60,7 @@ export class SchemaDocument {
   constructor(schema: unknown, limits: DocumentLimits, effort: Effort) {
     if (!isObject(schema) && typeof schema !== "boolean") throw new Unusable("is neither an object nor a boolean");
     const name = isObject(schema) ? schema["$schema"] : undefined;
-    const dialect = dialectOf(name);
-    if (dialect === undefined) throw new Unusable(`is of the dialect ${shown(name)}, wanted 2020-12 or draft-07`);
-    this.dialect = dialect;
+    this.dialect = dialectOf(name) ?? neighbourOf(name) ?? "2020-12";
     this.#limits = limits;
     this.#effort = effort;
     this.root = this.node(schema, resourceOf(BASE, schema), "", 1);
@@ -72,10 +74,7 @@ export class SchemaDocument {
     const { maxDepth, maxSubschemas } = this.#limits;
     if (depth > maxDepth) throw new Unusable(`is nested deeper than ${maxDepth} levels`);
     if (this.nodes.size >= maxSubschemas) throw new Unusable(`has more than ${maxSubschemas} subschemas`);
-    const name = schema["$schema"];
-    if (name !== undefined && dialectOf(name) !== this.dialect) {
-      throw new Unusable(`is of the dialect ${this.dialect} and holds one of ${shown(name)}`);
-    }
+    this.#noteDialect(schema["$schema"]);
     this.#effort.spent++;
     const inner = this.#identify(schema, resource);
     const node = new SchemaNode(inner, at);
@@ -114,6 +113,15 @@ export class SchemaDocument {
     if (isKnown || this.flags.length >= MAX_FLAGS) return;
     // Whole or not at all: half a name might be half a secret, which nobody would know for one.
     this.flags.push({ kind, where: where.length > MAX_WHERE ? "/..." : where });
+  }
+
+  #noteDialect(name: unknown): void {
+    if (name === undefined || dialectOf(name) === this.dialect) return;
+    const isNear = neighbourOf(name) === this.dialect;
+    if (!isNear) this.isForeign = true;
+    else if (this.dialectNote !== undefined) return;
+    const how = isNear ? `read as ${this.dialect}` : "wanted 2020-12 or draft-07 alone: values are not checked";
+    this.dialectNote = `is of the dialect ${shown(name)}, ${how}`;
   }
 
   #simple(schema: unknown, resource: Resource, at: string): SchemaNode {

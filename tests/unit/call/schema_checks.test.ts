@@ -141,7 +141,7 @@ describe("schemas of a server", () => {
   it("tool whose input schema cannot be used is rejected, and what is not checked is told once a tool", async () => {
     const scene = await typedScene({
       inputSchema: { properties: { a: { pattern: "(a+)+$" } } },
-      outputSchema: { $schema: "http://json-schema.org/draft-04/schema#" },
+      outputSchema: { $ref: "https://x.test/schema" },
     });
     expect(scene.hostSink.ofType("security.finding").map(({ payload }) => payload)).toEqual([
       {
@@ -156,7 +156,7 @@ describe("schemas of a server", () => {
         where: "mcp.typed.run",
         severity: "low",
         count: 1,
-        preview: 'outputSchema is of the dialect "http://json-schema.org/draft-04/schema#", wanted 2020-12 or draft-07',
+        preview: 'outputSchema refers to "https://x.test/schema", which is not in it',
       },
     ]);
     const refused = await typedScene({ inputSchema: { $ref: "file:///etc/passwd" } });

@@ -96,14 +96,41 @@ describe("dialects", () => {
     expect(isValid({ $schema: "https://json-schema.org/draft/2020-12/schema", ...tuple }, [1])).toBe(false);
   });
 
-  it.each(["http://json-schema.org/draft-04/schema#", "https://json-schema.org/draft/2019-09/schema", "draft-07"])(
-    "dialect %s is refused by its name (C-SCHEMA-02)",
-    (dialect) => {
-      expect(whyNot({ $schema: dialect })).toBe(
-        `is of the dialect ${JSON.stringify(dialect)}, wanted 2020-12 or draft-07`,
+  const noteOf = (schema: unknown): unknown => {
+    const compiled = compileSchema(schema);
+    return compiled.usable ? compiled.dialectNote : compiled.why;
+  };
+
+  it.each([
+    ["http://json-schema.org/draft-04/schema#", "draft-07"],
+    ["http://json-schema.org/draft-06/schema", "draft-07"],
+    ["https://json-schema.org/draft/2019-09/schema", "2020-12"],
+  ])("FR-49 dialect %s is read as %s, and that is said (C-SCHEMA-02)", (dialect, as) => {
+    const schema = { $schema: dialect, properties: { n: { minimum: 1, exclusiveMinimum: true } }, required: ["n"] };
+    expect(noteOf(schema)).toBe(`is of the dialect ${JSON.stringify(dialect)}, read as ${as}`);
+    expect([isValid(schema, { n: 2 }), isValid(schema, { n: 0 }), isValid(schema, {})]).toEqual([true, false, false]);
+  });
+
+  it.each<[string, unknown, string]>([
+    ["by another name", { $schema: "draft-07" }, '"draft-07"'],
+    ["of somebody's own", { $schema: "https://x.test/meta", type: "array" }, '"https://x.test/meta"'],
+    ["that is no text", { $schema: 7 }, "a number"],
+    ["inside another", { properties: { a: { $schema: DRAFT_07, type: "string" } } }, JSON.stringify(DRAFT_07)],
+  ])(
+    "FR-49 dialect %s is named, and holds nobody to rules that nobody knows (C-SCHEMA-02)",
+    (_claim, schema, named) => {
+      expect(noteOf(schema)).toBe(
+        `is of the dialect ${named}, wanted 2020-12 or draft-07 alone: values are not checked`,
       );
+      expect(isValid(schema, { a: 1 })).toBe(true);
     },
   );
+
+  it("dialect that nobody knows makes no reference of it good and no bomb harmless", () => {
+    const $schema = "https://x.test/meta";
+    expect(whyNot({ $schema, $ref: "https://x.test/other" })).toContain("which is not in it");
+    expect(whyNot({ $schema, $ref: "#" })).toContain("comes back to itself");
+  });
 
   it("words of draft-07 that servers write without naming it are understood", () => {
     const schema = {

@@ -31,6 +31,8 @@ describe("input schemas of servers", () => {
     [{ $ref: "#/$defs/args", $defs: { args: { type: "object" } } }],
     [{ $schema: DRAFT_07, definitions: { a: {} }, properties: { a: { $ref: "#/definitions/a" } } }],
     [{ properties: { n: { minimum: 1, exclusiveMinimum: true } } }],
+    [{ $schema: DRAFT_04, properties: { n: { minimum: 1, exclusiveMinimum: true } } }],
+    [{ $schema: "https://x.test/meta", properties: { n: { enum: [] } } }],
     [{ "x-unknown": { $ref: 7 }, unknownToo: [{ type: "any" }] }],
     [JSON.parse('{"__proto__":{"type":"string"}}')],
   ])("FR-49 FR-50 tool with the schema %j is used, and its schema handed out as it came", async (inputSchema) => {
@@ -43,7 +45,6 @@ describe("input schemas of servers", () => {
   });
 
   it.each([
-    [{ $schema: DRAFT_04 }, `inputSchema is of the dialect "${DRAFT_04}", wanted 2020-12 or draft-07`],
     [{ $ref: "http://127.0.0.1:9/s.json" }, 'inputSchema refers to "http://127.0.0.1:9/s.json", which is not in it'],
     [{ $ref: "#" }, "inputSchema has a reference that comes back to itself"],
     [
@@ -78,6 +79,21 @@ describe("concerns", () => {
       detail: 'outputSchema refers to "other.json", which is not in it',
     }]);
     expect(catalog.byName("t0")!.checkStructured({})).toBeUndefined();
+  });
+
+  it("FR-49 dialects that are not understood are one concern of the tool, which is used", async () => {
+    const { rejected, concerns } = await built([{
+      inputSchema: { $schema: DRAFT_04 },
+      outputSchema: { $schema: "x" },
+    }]);
+    expect(rejected).toEqual([]);
+    expect(concerns).toEqual([{
+      tool: "t0",
+      rule: "schema_dialect_unknown",
+      count: 2,
+      detail: `inputSchema is of the dialect "${DRAFT_04}", read as draft-07; ` +
+        'outputSchema is of the dialect "x", wanted 2020-12 or draft-07 alone: values are not checked',
+    }]);
   });
 
   it("what is not checked of both schemas is one concern of the tool", async () => {

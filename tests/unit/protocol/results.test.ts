@@ -88,6 +88,12 @@ describe("answer to server/discover", () => {
 describe("page of tools", () => {
   const tool = { name: "t", inputSchema: { type: "object" } };
 
+  test("a schema that is true is one that takes everything, and false is none (FR-49)", () => {
+    const page = readToolPage({ tools: [{ ...tool, inputSchema: true }, { ...tool, name: "f", inputSchema: false }] });
+    expect(page?.tools).toEqual([{ ...tool, inputSchema: {} }]);
+    expect(page?.malformed.map(({ name }) => name)).toEqual(["f"]);
+  });
+
   test("keeps every usable entry as it came, and names the others", () => {
     const odd = { ...tool, name: "odd", annotations: { readOnlyHint: "yes" }, icons: [1], "x-y": null };
     const page = readToolPage({
