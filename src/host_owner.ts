@@ -1,4 +1,4 @@
-import type { LocalTool } from "./catalog/local_tool.ts";
+import type { CheckedLocalTool } from "./catalog/local_tool.ts";
 import { locked } from "./events/batch.ts";
 import type { HostEvent } from "./events/event.ts";
 import type { EventLog, EventSink } from "./events/log.ts";
@@ -49,7 +49,7 @@ export interface HostParts {
   readonly sink: EventSink;
   readonly scrubber: Scrubber;
   readonly managing: Omit<ManagerContext, "source" | "append">;
-  readonly localTools: ReadonlyMap<string, LocalTool>;
+  readonly localTools: ReadonlyMap<string, CheckedLocalTool>;
   /** True for what contains a secret that the host holds. */
   readonly holdsSecret: (value: Readonly<Record<string, unknown>>) => boolean;
 }

@@ -141,7 +141,7 @@ export class Executor {
     const resolved = await resolveCall(call, name, view, this.#options);
     if ("outcome" in resolved) return resolved.outcome;
     const { route } = resolved;
-    const why = route.kind === "mcp" ? argumentsFault(route.entry, call.args, scrubber) : undefined;
+    const why = argumentsFault(route.kind === "mcp" ? route.entry : route.tool, call.args, scrubber);
     if (why !== undefined) return await this.#unusable(call, why);
     if (call.options.onAsk === "return" && this.#waiting.isFull) {
       return await this.#fail(call, "too_many_asks", {

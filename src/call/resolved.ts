@@ -1,5 +1,5 @@
 import type { CatalogEntry } from "../catalog/catalog.ts";
-import type { LocalTool } from "../catalog/local_tool.ts";
+import type { CheckedLocalTool } from "../catalog/local_tool.ts";
 import { type Resolution, resolveTool } from "../catalog/router.ts";
 import type { RouterView } from "../catalog/router_view.ts";
 import { HostError } from "../kernel/errors.ts";
@@ -14,7 +14,7 @@ import { refuse } from "./ending.ts";
 /** What a name has been resolved to. It names a server and never holds its connection. */
 export type Route =
   | { readonly kind: "mcp"; readonly source: string; readonly server: Server; readonly entry: CatalogEntry }
-  | { readonly kind: "local"; readonly tool: LocalTool };
+  | { readonly kind: "local"; readonly tool: CheckedLocalTool };
 
 /** What a call waits for at most where its server says nothing, since it is not known yet. */
 const WAIT_MS = 60_000;

@@ -1,5 +1,5 @@
 import type { CatalogEntry } from "./catalog.ts";
-import type { LocalTool } from "./local_tool.ts";
+import type { CheckedLocalTool } from "./local_tool.ts";
 import { isShared } from "./router.ts";
 import { type RoutedServer, type RouterView, STANDINGS, toolOf } from "./router_view.ts";
 
@@ -13,7 +13,7 @@ export type ListedTool<S extends RoutedServer = RoutedServer> =
   }
   & (
     | { readonly kind: "mcp"; readonly source: string; readonly server: S; readonly entry: CatalogEntry }
-    | { readonly kind: "local"; readonly tool: LocalTool }
+    | { readonly kind: "local"; readonly tool: CheckedLocalTool }
   );
 
 /**

@@ -1,5 +1,6 @@
 import { HostError } from "../kernel/errors.ts";
 import type { ContentBlock, JsonObject, Progress } from "../protocol/model.ts";
+import { compileSchema, type Validation } from "./json_schema/compile.ts";
 import { isRisk, type Risk } from "./risk.ts";
 
 /**
@@ -25,7 +26,10 @@ export interface LocalTool {
   readonly title?: string;
   readonly description?: string;
   readonly risk: Risk;
-  /** A JSON Schema; a root without a `type` is taken to be an object. */
+  /**
+   * A JSON Schema (2020-12, or draft-07 where it says so); a root without a `type` is taken to be an object. Arguments that
+   * do not fit never reach the tool.
+   */
   readonly inputSchema: JsonObject;
   /** Does the work. What it throws is the call's failure; a failure that the model should read is a result with `isError`. */
   run(args: Readonly<Record<string, unknown>>, context: LocalToolContext): LocalToolResult | Promise<LocalToolResult>;
@@ -47,6 +51,12 @@ export type LocalToolResult = string | {
   readonly isError?: boolean;
 };
 
+/** A local tool as a host keeps it. */
+export interface CheckedLocalTool extends LocalTool {
+  /** Holds arguments against the tool's `inputSchema`. */
+  checkArguments(args: unknown): Validation;
+}
+
 const NAME = /^[A-Za-z0-9_-]{1,57}$/;
 const TAKEN = /^(?:mcp|local)(?:__|$)/;
 
@@ -55,8 +65,8 @@ const TAKEN = /^(?:mcp|local)(?:__|$)/;
  * Throws `ERR_NAME_COLLISION` for a name that is used twice or that an exact spelling of another tool could have, and
  * `ERR_CONFIG` for everything else that is wrong.
  */
-export function createLocalTools(tools: readonly LocalTool[]): ReadonlyMap<string, LocalTool> {
-  const byName = new Map<string, LocalTool>();
+export function createLocalTools(tools: readonly LocalTool[]): ReadonlyMap<string, CheckedLocalTool> {
+  const byName = new Map<string, CheckedLocalTool>();
   for (const tool of tools) {
     const { name, title, description, risk, inputSchema } = tool;
     const refuse = (found: string): HostError =>
@@ -78,6 +88,9 @@ export function createLocalTools(tools: readonly LocalTool[]): ReadonlyMap<strin
     if (title !== undefined && typeof title !== "string") throw refuse("its title is not a string");
     if (description !== undefined && typeof description !== "string") throw refuse("its description is not a string");
     if (!isObjectSchema(inputSchema)) throw refuse("its inputSchema is not the schema of an object");
+    const schema = compileSchema(inputSchema);
+    if (!schema.usable) throw refuse(`its inputSchema ${schema.why}`);
+    const { validator } = schema;
     byName.set(
       name,
       Object.freeze({
@@ -87,6 +100,7 @@ export function createLocalTools(tools: readonly LocalTool[]): ReadonlyMap<strin
         risk,
         inputSchema,
         run: tool.run.bind(tool),
+        checkArguments: (args: unknown) => validator.validate(args),
       }),
     );
   }

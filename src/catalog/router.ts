@@ -1,5 +1,5 @@
 import type { CatalogEntry } from "./catalog.ts";
-import type { LocalTool } from "./local_tool.ts";
+import type { CheckedLocalTool } from "./local_tool.ts";
 import { type NameParts, splitName } from "./names.ts";
 import { holdersOf, suggestNames } from "./nearest_tools.ts";
 import {
@@ -15,7 +15,7 @@ import {
 /** What a name means to a session at this moment. A server in it is asked for at the moment of the call, never kept. */
 export type Resolution<S extends RoutedServer = RoutedServer> =
   | { readonly kind: "mcp"; readonly source: string; readonly server: S; readonly entry: CatalogEntry }
-  | { readonly kind: "local"; readonly tool: LocalTool }
+  | { readonly kind: "local"; readonly tool: CheckedLocalTool }
   /** A bare name that a local tool and MCP tools share. `candidates` are exact names, at most ten. */
   | { readonly kind: "ambiguous"; readonly candidates: readonly string[] }
   /** `suggestions` are exact names, at most five. */
@@ -93,7 +93,7 @@ function resolveFull<S extends RoutedServer>(
   return gone ?? notFound(parts, view);
 }
 
-function visibleLocal(name: string, view: RouterView): LocalTool | undefined {
+function visibleLocal(name: string, view: RouterView): CheckedLocalTool | undefined {
   const tool = view.localTools.get(name);
   return tool === undefined || view.isVisible?.(`local.${name}`) === false ? undefined : tool;
 }
@@ -115,7 +115,7 @@ export function isShared(name: string, view: RouterView): boolean {
 
 interface SharedNames {
   readonly version: number;
-  readonly localTools: ReadonlyMap<string, LocalTool>;
+  readonly localTools: ReadonlyMap<string, CheckedLocalTool>;
   readonly names: ReadonlySet<string>;
 }
 const sharedBySource = new WeakMap<RoutedSource, SharedNames>();
@@ -124,7 +124,7 @@ const sharedBySource = new WeakMap<RoutedSource, SharedNames>();
 function sharedNames(
   source: RoutedSource,
   version: number,
-  localTools: ReadonlyMap<string, LocalTool>,
+  localTools: ReadonlyMap<string, CheckedLocalTool>,
 ): ReadonlySet<string> {
   const kept = sharedBySource.get(source);
   if (kept !== undefined && kept.version === version && kept.localTools === localTools) return kept.names;

@@ -1,6 +1,6 @@
 import type { Catalog, CatalogEntry } from "./catalog.ts";
 import { passesFilter, spellingsOfTool, type ToolFilter } from "./filter.ts";
-import type { LocalTool } from "./local_tool.ts";
+import type { CheckedLocalTool } from "./local_tool.ts";
 import type { ServerState } from "./server_state.ts";
 
 /** What the router needs to know of a server. It reads this at the moment of each question and keeps nothing of it. */
@@ -34,7 +34,7 @@ export interface RoutedSource<S extends RoutedServer = RoutedServer> {
 export interface RouterView<S extends RoutedServer = RoutedServer> {
   /** The later one wins for the same full name. */
   readonly sources: readonly RoutedSource<S>[];
-  readonly localTools: ReadonlyMap<string, LocalTool>;
+  readonly localTools: ReadonlyMap<string, CheckedLocalTool>;
   /**
    * Hides tools from this view, also from calls: false for what does not exist in it. Asked with the full name, or
    * `local.<name>`, and with the alias where it is known. Default: all are visible.

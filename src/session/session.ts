@@ -1,7 +1,7 @@
 import { passesFilter, spellingsOf, type ToolFilter } from "../catalog/filter.ts";
 import { type ToolDefinitions, toolDefinitions, type ToolFormat } from "../catalog/formats.ts";
 import { type ListedTool, listTools } from "../catalog/listing.ts";
-import type { LocalTool } from "../catalog/local_tool.ts";
+import type { CheckedLocalTool } from "../catalog/local_tool.ts";
 import type { RoutedSource, RouterView } from "../catalog/router_view.ts";
 import type { CallContext, CallOptions } from "../call/call.ts";
 import { Executor } from "../call/executor.ts";
@@ -41,7 +41,7 @@ export interface SessionContext {
   readonly inherited: readonly ServerManager[];
   /** The session's own servers; it closes them. */
   readonly manager: ServerManager;
-  readonly localTools: ReadonlyMap<string, LocalTool>;
+  readonly localTools: ReadonlyMap<string, CheckedLocalTool>;
   readonly gate: Gate;
   readonly desk: Desk;
   readonly hasApprover: boolean;

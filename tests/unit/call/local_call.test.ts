@@ -17,6 +17,20 @@ describe("a local tool", () => {
     expect(scene.sink.events[0]!.payload).toMatchObject({ tool: "work", riskAtDecision: "read" });
   });
 
+  it("is not run, and nobody is asked, for arguments that do not fit its schema", async () => {
+    let runs = 0;
+    const inputSchema = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
+    const scene = await callScene({
+      permission: {},
+      localTools: [{ ...tool(() => `${++runs}`), risk: "write", inputSchema }],
+    });
+    for (const args of [{}, { path: 5 }]) {
+      const outcome = await scene.executor.call("work", args);
+      expect(outcome).toMatchObject({ status: "failed", error: { reason: "invalid_arguments" } });
+    }
+    expect([runs, scene.sink.types]).toEqual([0, ["tool.failed", "tool.failed"]]);
+  });
+
   it("that writes is asked about", async () => {
     const scene = await callScene({ permission: {}, localTools: [{ ...tool(() => "x"), risk: "write" }] });
     expect(await scene.executor.call("local.work", {})).toMatchObject({

@@ -46,6 +46,8 @@ describe("local tools", () => {
     ["nothing to run", { run: undefined }, "ERR_CONFIG"],
     ["no schema", { inputSchema: undefined }, "ERR_CONFIG"],
     ["a schema of a list", { inputSchema: { type: "array" } }, "ERR_CONFIG"],
+    ["a schema that cannot be used", { inputSchema: { $ref: "https://elsewhere.test/x.json" } }, "ERR_CONFIG"],
+    ["a schema without an end", { inputSchema: { $ref: "#" } }, "ERR_CONFIG"],
     ["a title that is no text", { title: 1 }, "ERR_CONFIG"],
     ["a description that is no text", { description: 1 }, "ERR_CONFIG"],
   ])("refuses %s", (_what, changes, code) => {
@@ -61,7 +63,7 @@ describe("local tools", () => {
   it("takes a schema without a type, and keeps what it was given of a tool", () => {
     const given = tool({ title: "Read", description: "Reads", inputSchema: {} });
     const kept = createLocalTools([given]).get("read_file")!;
-    expect(kept).toEqual({ ...given, run: expect.any(Function) });
+    expect(kept).toEqual({ ...given, run: expect.any(Function), checkArguments: expect.any(Function) });
   });
 
   it("holds a copy whose risk nobody can change, and runs with the receiver it was given", async () => {

@@ -1,5 +1,5 @@
 import { buildCatalog, type Catalog } from "../../../src/catalog/catalog.ts";
-import { createLocalTools, type LocalTool } from "../../../src/catalog/local_tool.ts";
+import { type CheckedLocalTool, createLocalTools } from "../../../src/catalog/local_tool.ts";
 import type { RoutedServer, RoutedSource, RouterView } from "../../../src/catalog/router_view.ts";
 
 /** A tool's definition that has nothing but what it must have. */
@@ -31,7 +31,7 @@ export function source(name: string, ...servers: readonly RoutedServer[]): Route
   return { source: name, servers: new Map(servers.map((each) => [each.name, each])) };
 }
 
-export function localTools(...names: readonly string[]): ReadonlyMap<string, LocalTool> {
+export function localTools(...names: readonly string[]): ReadonlyMap<string, CheckedLocalTool> {
   return createLocalTools(
     names.map((name) => ({ name, risk: "read", inputSchema: { type: "object" }, run: () => name })),
   );
