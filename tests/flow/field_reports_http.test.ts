@@ -95,7 +95,7 @@ describe("FR-34 ids over HTTP", () => {
 });
 
 describe("first contact over HTTP", () => {
-  test("connection refused is that, and no older handshake is tried", async () => {
+  test("connection refused is that, and no older handshake is tried (FR-21)", async () => {
     const { port, letGo } = await closedPort();
     let fetches = 0;
     const fetch: typeof runtime.fetch = (url, init) => {
@@ -113,7 +113,7 @@ describe("first contact over HTTP", () => {
     }
   });
 
-  test("401 on the probe is a login, never a sign of an older server", async () => {
+  test("401 on the probe is a login, never a sign of an older server (FR-33)", async () => {
     const server = await serve({ token: "right" });
     await expect(web(server.url).connect()).rejects.toMatchObject({
       code: "ERR_AUTH_REQUIRED",
