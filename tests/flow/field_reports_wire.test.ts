@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { FakeClock } from "../fixtures/fake_clock.ts";
-import { type HostilePipes, type HostileProgram } from "../fixtures/hostile_program.ts";
+import type { HostilePipes, HostileProgram } from "../fixtures/hostile_program.ts";
 import { type HttpServer, type HttpServerOptions, startHttpServer } from "../fixtures/http_server.mjs";
 import { until } from "../fixtures/settle.ts";
 import { after, attackedBy, run, type Scene, surviveAll, warnings } from "./attacks.ts";
