@@ -141,6 +141,11 @@ export interface ClientHandlers {
 }
 
 export interface ConnectOptions extends ClientHandlers {
+  /**
+   * Reaches the server: `httpDialer`, `stdioDialer`, or one of your own. What carries bytes both ways, a socket say, is best
+   * handed to `stdioDialer` as `spawn`: the frames are those of a pipe then. A dialer of its own carries each message as the
+   * text that it is given; handshake, metadata and what else the revisions want is in that text already.
+   */
   readonly dialer: Dialer;
   readonly clock?: Clock;
   /** Ends the attempt, and everything it started. */

@@ -151,6 +151,67 @@ describe("handlers of a connection", () => {
   });
 });
 
+describe("client that is asked", () => {
+  test("tells no progress of its own, whatever token it is given (C-PROG-02)", async () => {
+    let answer: (value: { action: "decline" }) => void = () => {};
+    const asks = answering({ form: () => new Promise((resolve) => answer = resolve) });
+    const conversation = await converse({ asks });
+    void conversation.client.callTool("t", {});
+    conversation.say({ id: 1, ...form, params: { ...form.params, _meta: { progressToken: "p" } } });
+    await settle();
+    await conversation.clock.advance(50_000);
+    answer({ action: "decline" });
+    await settle();
+    expect(answers(conversation)).toMatchObject([{ id: 1, result: { action: "decline" } }]);
+    expect(conversation.heard.map(({ method }) => method)).toEqual(["tools/call", undefined]);
+  });
+
+  test("hosts no tasks: it declares none, answers what wants one at once, and knows no method of theirs (C-TASK-07)", async () => {
+    const sample = { role: "assistant", content: { type: "text", text: "x" }, model: "m" };
+    const asks = answering({ form: () => ({ action: "accept" }), sample: () => sample, roots: () => [] });
+    const conversation = await converse({ asks });
+    expect(conversation.declared).not.toHaveProperty("tasks");
+    void conversation.client.callTool("t", {});
+    const task = { ttl: 60_000 };
+    const sampling = { messages: [], maxTokens: 1, task };
+    conversation.say({ id: "form", ...form, params: { ...form.params, task } });
+    conversation.say({ id: "sample", method: "sampling/createMessage", params: sampling });
+    const methods = ["tasks/get", "tasks/result", "tasks/list", "tasks/cancel"];
+    for (const method of methods) conversation.say({ id: method, method, params: { taskId: "t1" } });
+    await settle();
+    const byId = new Map(conversation.heard.map((message) => [message["id"], message]));
+    expect(byId.get("form")!["result"]).toEqual(accepted);
+    expect(byId.get("sample")!["result"]).toEqual(sample);
+    for (const method of methods) expect(byId.get(method)).toMatchObject({ error: { code: -32601 } });
+    expect(conversation.heard.filter(({ method }) => method === "notifications/tasks/status")).toEqual([]);
+  });
+
+  test("leaves the word that an address is done with to its owner, and does nothing about one that nobody knows (C-ELIC-14)", async () => {
+    const told: [string, unknown][] = [];
+    const conversation = await converse({
+      asks: answering({ url: () => ({ action: "accept" }) }),
+      onNotification: (method, params) => void told.push([method, params]),
+    });
+    const call = conversation.client.callTool("t", {});
+    const complete = { method: "notifications/elicitation/complete", params: { elicitationId: "e1" } };
+    const url = { mode: "url", message: "Go", url: "https://example.com/", elicitationId: "e1" };
+    const unusable = [undefined, {}, { elicitationId: 7 }, { elicitationId: "__proto__" }];
+    conversation.say(complete);
+    conversation.say({ id: 1, method: "elicitation/create", params: url });
+    await settle();
+    for (const params of unusable) conversation.say({ method: complete.method, params });
+    conversation.say(complete);
+    conversation.say(complete);
+    await settle();
+    expect(answers(conversation)).toMatchObject([{ id: 1, result: { action: "accept" } }]);
+    expect(conversation.heard).toHaveLength(2);
+    expect([conversation.warnings, conversation.errors, conversation.client.isOpen]).toEqual([[], [], true]);
+    expect(told).toHaveLength(3 + unusable.length);
+    conversation.say({ id: conversation.heard[0]!["id"], result: { content: [] } });
+    expect(await call).toMatchObject({ kind: "done" });
+  });
+});
+
 describe("handlers of a request", () => {
   test("stand in for those of the connection, for this request alone", async () => {
     const conversation = await converse({ asks: accepts });
