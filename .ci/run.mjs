@@ -53,13 +53,27 @@ const steps = [
   },
   {
     name: "conformance",
-    command: ["npm", "run", "--silent", "conformance", "--", "--runtime=node,bun,deno", "--json", report("conformance")],
+    command: [
+      "npm",
+      "run",
+      "--silent",
+      "conformance",
+      "--",
+      "--runtime=node,bun,deno",
+      "--json",
+      report("conformance"),
+    ],
     limitMs: minutes(8),
     reports: "conformance",
   },
   ...runtimes.map(({ name, command }) => ({
     name: `200 connections on ${name}`,
     command: [...command, join(root, "tests/fault/cycles.ts"), "200"],
+    limitMs: minutes(4),
+  })),
+  ...runtimes.map(({ name, command }) => ({
+    name: `100,000 calls on ${name}`,
+    command: [...command, join(root, "tests/fault/long_run.ts"), "100000", "20000"],
     limitMs: minutes(4),
   })),
   // 100,000 hostile inputs, the same ones each time; the program takes others when it is started by hand.
