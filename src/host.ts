@@ -127,6 +127,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       ids,
       scrubber: strictScrubber,
       holdsSecret,
+      onError,
       ...(approve === undefined ? {} : { approve }),
     });
   const stream = `host:${options.name ?? "main"}`;

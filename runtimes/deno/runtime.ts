@@ -39,6 +39,16 @@ export function denoRuntime(options: DenoRuntimeOptions = {}): Runtime {
 /**
  * Deno (2.9) sends a request again by itself when the kept connection that it went out on breaks, whether or not the
  * server has acted on it. A body that can be read only once keeps it from doing so; that of a blob still has a length.
+ * Where Deno may not reach the server, a blob keeps the process alive for good: there a text fails as it should.
  */
-const sendOnce: FetchFunction = (input, init) =>
-  fetch(input, typeof init?.body === "string" ? { ...init, body: new Blob([init.body]) } : init);
+const sendOnce: FetchFunction = (url, init) =>
+  fetch(
+    url,
+    typeof init?.body === "string" && isGranted(url) ? { ...init, body: new Blob([init.body]) } : init,
+  );
+
+function isGranted(url: string): boolean {
+  const { protocol, hostname, port } = new URL(url);
+  const host = `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
+  return Deno.permissions.querySync({ name: "net", host }).state === "granted";
+}

@@ -17,7 +17,9 @@ export function denialText({ reason, sourcedFrom }: Denied): string {
     case "timeout":
       return "nobody decided in time";
     case "no_approver":
-      return "somebody has to decide and nobody can be asked";
+      return reason === "permission_denied"
+        ? "somebody has to decide and the approve callback failed"
+        : "somebody has to decide and nobody can be asked";
     case "host_stop":
       return "nobody can be asked any more";
     case "default":
@@ -38,6 +40,7 @@ export function wayToAllow(
   const rule = JSON.stringify({ ...what, risk, decision: "allow" });
   switch (outcome.sourcedFrom) {
     case "no_approver":
+      if (outcome.decision === "deny" && outcome.reason === "permission_denied") return "";
       // No rule lets a destructive call pass unasked.
       return risk === "destructive"
         ? `; to allow it, hand "approve" to the host`

@@ -3,7 +3,7 @@ import { causeCode, isHostError } from "../kernel/errors.ts";
 import { askApprover } from "./approver.ts";
 import type { Desk, DeskAsk, DeskDecision } from "./desk.ts";
 import { resolvedEvent } from "./gate_events.ts";
-import type { Allowed, ApprovalRequest, Approve, DecisionSource, Denied, GateVerdict } from "./request.ts";
+import type { Allowed, Approval, ApprovalRequest, Approve, DecisionSource, Denied, GateVerdict } from "./request.ts";
 
 /** What an {@link Ask} needs of the gate that puts it. */
 export interface AskContext {
@@ -16,6 +16,8 @@ export interface AskContext {
   readonly isPending: boolean;
   /** Remembers an allow for the session; false where that may not be. */
   grant(): boolean;
+  /** Told what the approver fails with. */
+  readonly onError: (error: unknown) => void;
   /** Called when somebody begins to wait, and when nobody does any more. */
   track(ask: Ask, isWaitedFor: boolean): void;
 }
@@ -31,6 +33,7 @@ export class Ask {
   #settled: Promise<SettledAsk> | undefined;
   #approver: AbortController | undefined;
   #isDecided = false;
+  #hasApproverFailed = false;
   #leftBecause: string | undefined;
 
   constructor(session: string, context: AskContext) {
@@ -82,10 +85,10 @@ export class Ask {
   }
 
   #askPerson(record: DeskAsk): void {
-    const { approve, desk, signal } = this.#context;
+    const { approve, desk, signal, onError } = this.#context;
     if (approve === undefined || this.#approver !== undefined || this.#isDecided || signal?.aborted) return;
     const controller = this.#approver = new AbortController();
-    askApprover(approve, shownTo(record), controller.signal).then(async (approval) => {
+    const decided = async (approval: Approval): Promise<void> => {
       if (controller.signal.aborted) return;
       try {
         await desk.resolve(record.requestId, { ...approval, actor: "user" });
@@ -93,7 +96,14 @@ export class Ask {
         if (isHostError(error, "ERR_ALREADY_DECIDED")) return;
         desk.end(record.requestId, "host", `desk_unavailable: ${causeCode(error)}`);
       }
-    });
+    };
+    const failed = (error: unknown): void => {
+      if (controller.signal.aborted) return;
+      this.#hasApproverFailed = true;
+      desk.end(record.requestId, "host", `approver_failed: ${causeCode(error)}`);
+      onError(error);
+    };
+    askApprover(approve, shownTo(record), controller.signal).then(decided, failed);
   }
 
   #conclude({ requestId, decision, actor, scope, reason }: DeskDecision): SettledAsk {
@@ -108,7 +118,7 @@ export class Ask {
         outcome,
       };
     }
-    const sourcedFrom = DENIED_BY[actor];
+    const sourcedFrom = actor === "host" && this.#hasApproverFailed ? "no_approver" : DENIED_BY[actor];
     const outcome: Denied = { decision, sourcedFrom, reason: "permission_denied" };
     return { events: [resolvedEvent({ requestId, decision, actor, sourcedFrom, ...because })], outcome };
   }

@@ -26,6 +26,8 @@ export interface GateOptions {
    * which also takes in secrets that only look like some.
    */
   readonly holdsSecret?: (args: GateRequest["args"]) => boolean;
+  /** Told what `approve` fails with. Must not throw. Default: dropped. */
+  readonly onError?: (error: unknown) => void;
   /** How long a person may take when asked directly, ms. Default 300,000. */
   readonly directLifetimeMs?: number;
   /** How long an ask waits at the desk, ms. Default seven days. */
@@ -101,6 +103,7 @@ class PolicyGate implements Gate {
       approve: isDirect ? this.#options.approve : undefined,
       signal: request.signal,
       isPending: request.onAsk === "return",
+      onError: this.#options.onError ?? (() => {/* nobody wants to know */}),
       grant: () => grant !== undefined && this.#grants.add(grant),
       track: (tracked, isWaitedFor) => void (isWaitedFor ? this.#asks.add(tracked) : this.#asks.delete(tracked)),
     };

@@ -78,7 +78,10 @@ export interface Approval {
   readonly reason?: string;
 }
 
-/** Asks a person. The signal fires when the answer is no longer wanted. A rejection counts as deny. */
+/**
+ * Asks a person. The signal fires when the answer is no longer wanted. Where it rejects, or answers what is no answer,
+ * nobody has decided: the call is denied, and the log says that the host could not ask.
+ */
 export type Approve = (request: ApprovalRequest, signal: AbortSignal) => Promise<Approval | "allow" | "deny" | boolean>;
 
 export interface Allowed {

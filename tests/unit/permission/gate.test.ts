@@ -229,12 +229,12 @@ describe("gate and approvers", () => {
     [false, "deny, user_deny, user"],
     ["deny", "deny, user_deny, user"],
     [{ decision: "deny", scope: "session", reason: "no" }, "deny, user_deny, user, no"],
-    [undefined, "deny, user_deny, user, approver_failed: no decision"],
-    [null, "deny, user_deny, user, approver_failed: no decision"],
-    ["yes", "deny, user_deny, user, approver_failed: no decision"],
-    [1, "deny, user_deny, user, approver_failed: no decision"],
-    [{}, "deny, user_deny, user, approver_failed: no decision"],
-    [{ decision: "always" }, "deny, user_deny, user, approver_failed: no decision"],
+    [undefined, "deny, no_approver, host, approver_failed: ERR_INVALID_ARGUMENTS"],
+    [null, "deny, no_approver, host, approver_failed: ERR_INVALID_ARGUMENTS"],
+    ["yes", "deny, no_approver, host, approver_failed: ERR_INVALID_ARGUMENTS"],
+    [1, "deny, no_approver, host, approver_failed: ERR_INVALID_ARGUMENTS"],
+    [{}, "deny, no_approver, host, approver_failed: ERR_INVALID_ARGUMENTS"],
+    [{ decision: "always" }, "deny, no_approver, host, approver_failed: ERR_INVALID_ARGUMENTS"],
   ])("take %j", async (answer, expected) => {
     const { gate, clock } = bench({ approve: async () => answer as Approval });
     expect(told(await (await ask(gate)).wait())).toBe(expected);
@@ -247,8 +247,10 @@ describe("gate and approvers", () => {
       throw new TypeError("secret text");
     }],
   ])("deny when one %s, without its text", async (_how, approve) => {
-    const { gate } = bench({ approve });
-    expect(told(await (await ask(gate)).wait())).toBe("deny, user_deny, user, approver_failed: TypeError");
+    const errors: unknown[] = [];
+    const { gate } = bench({ approve, onError: (error) => void errors.push(error) });
+    expect(told(await (await ask(gate)).wait())).toBe("deny, no_approver, host, approver_failed: TypeError");
+    expect(errors).toMatchObject([{ message: "secret text" }]);
   });
 
   it("are asked once, when the caller waits and not before", async () => {

@@ -46,6 +46,28 @@ it("a listener for errors may itself reject", async () => {
   await scene.host.close();
 });
 
+it("an approver that fails has decided nothing: the call is denied, the log says so, and its error is reported", async () => {
+  const scene = await host({
+    approve: () => Promise.reject(new TypeError("approve")),
+    permission: { rules: [{ tool: "steps", decision: "ask" }] },
+  });
+  expect(await scene.session.tool("steps", {})).toMatchObject({
+    status: "denied",
+    error: { message: "Call of steps was denied: somebody has to decide and the approve callback failed" },
+  });
+  expect(scene.errors).toEqual([new TypeError("approve")]);
+  const resolved = (await scene.host.readEvents({ stream: "session:a" })).find(({ type }) =>
+    type === "permission.resolved"
+  );
+  expect(resolved?.payload).toMatchObject({
+    decision: "deny",
+    actor: "host",
+    sourcedFrom: "no_approver",
+    reason: "approver_failed: TypeError",
+  });
+  await scene.host.close();
+});
+
 it.each<[string, () => never]>([
   ["rejects", later("cache") as () => never],
   ["throws", () => {
