@@ -208,3 +208,30 @@ describe("long bodies", () => {
     expect(aborted).toBe(1);
   });
 });
+
+describe("long events that are none", () => {
+  test("that go on for 64 MiB after they were refused end their stream (A-41)", async () => {
+    const stream = openStream();
+    const rest = "1,".repeat(1 << 19);
+    await feed(stream, "data: [");
+    // Up to its refusal it is bounded by what may be held.
+    for (let at = 0; at < 9; at++) await feed(stream, rest);
+    expect(stream.told).toHaveLength(1);
+    let fed = 0;
+    const goOn = async (): Promise<void> => {
+      for (; fed < 100; fed++) await feed(stream, rest);
+    };
+    await expect(goOn()).rejects.toMatchObject({ code: "ERR_FRAME_TOO_LARGE" });
+    expect(fed).toBeGreaterThan(50);
+    expect(fed).toBeLessThanOrEqual(64);
+    expect(stream.told).toHaveLength(1);
+    stream.abort();
+  });
+
+  test("of long lines that are no data are looked at once (A-41)", async () => {
+    const stream = openStream();
+    await feed(stream, `event: ${"n".repeat(5 * WHOLE)}\ndata: ${json("x".repeat(2 * WHOLE))}\n\n`, [100]);
+    await feed(stream, `data: ${json("y".repeat(2 * WHOLE))}\n\n`, [100]);
+    expect(stream.told).toMatchObject([["y".repeat(2 * WHOLE), expect.any(Number)]]);
+  });
+});

@@ -176,3 +176,25 @@ test("parser of a frame gives the message, its long strings only with an answer"
   expect(await read({ long })).toMatchObject({ kind: "malformed", reason: "not_rpc" });
   expect(aborted).toEqual([1, 2, 3]);
 });
+
+describe("long lines by their beginning", () => {
+  test("that begin like no message are noise at once: nothing of them is held, and at 8 MiB the pipe is given up (A-12)", async () => {
+    for (const beginning of ["", "\uFEFF", "  \t", '"', "1"]) {
+      const { pipe, told, fatal, spilled } = openPipe();
+      await feed(pipe, `${beginning}${"a".repeat(2 * WHOLE)}`);
+      expect(told).toEqual([{ on: "warning", kind: "noise" }]);
+      await feed(pipe, `${"a".repeat(100_000)}\n${answer(1, "behind it")}`);
+      expect(shape(told.slice(1))).toHaveLength(1);
+      expect([fatal, spilled.opened]).toEqual([[], 0]);
+      const rest = "a".repeat(1 << 20);
+      for (let at = 0; at < 9; at++) await feed(pipe, rest);
+      expect(fatal).toMatchObject([{ reason: "frame_too_large" }]);
+    }
+  });
+
+  test("that begin like one are read as one, white space or not", async () => {
+    const { pipe, told, fatal } = openPipe();
+    await feed(pipe, `\uFEFF \t${answer(1, "x".repeat(2 * WHOLE))}`);
+    expect([told.map(({ on }) => on), fatal]).toEqual([["message"], []]);
+  });
+});
