@@ -8,6 +8,7 @@ import { TASKS_EXTENSION } from "./client/tasks.ts";
 import { createLog, type EventSink } from "./events/log.ts";
 import { memoryLog } from "./events/memory_store.ts";
 import { correlatingMembers } from "./events/vocabulary.ts";
+import { checkHostOptions } from "./host_option_rules.ts";
 import type { HostOptions } from "./host_options.ts";
 import { Host, openOptions } from "./host_owner.ts";
 import { systemClock } from "./kernel/clock.ts";
@@ -52,7 +53,7 @@ const MAX_FRAME_BYTES = 64 << 20;
 const PLACE_NAME = /_(?:SOCK|FILE|PATH|DIR|HOME)$/i;
 
 /**
- * Opens a host: checks the options, opens the log and the stores, starts the servers. Resolves once the servers marked
+ * Opens a host: checks the options, of which unknown ones are refused, opens the log and the stores, starts the servers. Resolves once the servers marked
  * `required` are ready; the others start meanwhile. Throws `ERR_CONFIG`, `ERR_NAME_COLLISION`, what the log fails to open
  * with, and what a required server fails to start with; nothing is left then.
  *
@@ -68,12 +69,8 @@ const PLACE_NAME = /_(?:SOCK|FILE|PATH|DIR|HOME)$/i;
  * ```
  */
 export async function createHost(options: HostOptions): Promise<Host> {
+  checkHostOptions(options);
   const { runtime, clock = systemClock, ids = randomIds } = options;
-  checkBytes("maxOutputBytes", options.maxOutputBytes, 1024);
-  checkBytes("maxFrameBytes", options.maxFrameBytes, 4 << 20);
-  checkBytes("maxParallelStarts", options.maxParallelStarts, 1);
-  checkList("servers", options.servers);
-  checkList("secrets", options.secrets);
   const maxFrameBytes = options.maxFrameBytes ?? runtime.maxFrameBytes ?? MAX_FRAME_BYTES;
   const localTools = createLocalTools(options.localTools ?? []);
   const policy = compilePolicy(options.permission);
@@ -206,15 +203,4 @@ function guarded(listener: HostOptions["onError"], scrubber: Scrubber): (error: 
     if (listener === undefined) return;
     tell(() => listener(shownError(error, scrubber)), () => {/* there is nobody left to tell */});
   };
-}
-
-function checkList(name: string, list: unknown): void {
-  if (list === undefined || Array.isArray(list)) return;
-  throw new HostError("ERR_CONFIG", `Cannot use ${name}: found ${list === null ? "null" : typeof list}, wanted a list`);
-}
-
-function checkBytes(name: string, bytes: unknown, least: number): void {
-  if (bytes === undefined || (Number.isSafeInteger(bytes) && (bytes as number) >= least)) return;
-  const found = `found ${String(bytes).slice(0, 40)}, wanted a whole number from ${least} up`;
-  throw new HostError("ERR_CONFIG", `Cannot use ${name}: ${found}`);
 }

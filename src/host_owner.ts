@@ -3,6 +3,13 @@ import { locked } from "./events/batch.ts";
 import type { HostEvent } from "./events/event.ts";
 import type { EventLog, EventSink } from "./events/log.ts";
 import type { EventStore } from "./events/store.ts";
+import {
+  checkFollowOptions,
+  checkManagerOptions,
+  checkReadOptions,
+  checkReadyOptions,
+  checkSessionOptions,
+} from "./host_option_rules.ts";
 import type { HostOptions } from "./host_options.ts";
 import { ConfiguredServers, type ReadyOptions, type ReadyReport } from "./host_servers.ts";
 import { atMost, systemClock } from "./kernel/clock.ts";
@@ -95,16 +102,18 @@ export class Host implements AsyncDisposable {
    * Waits until each server (or each of `servers`) is ready or has been given up, at most `timeoutMs` (default 60,000),
    * and reports all of them. Never throws because of a server.
    */
-  ready(options: ReadyOptions = {}): Promise<ReadyReport[]> {
-    return this.#configured.ready(options);
+  async ready(options: ReadyOptions = {}): Promise<ReadyReport[]> {
+    checkReadyOptions(options);
+    return await this.#configured.ready(options);
   }
 
   /**
    * Opens a session. `id` (default a fresh one) names its stream in the log, `session:<id>`; `mcp` are managers whose
    * servers it sees, in order, after the host's. Rejects with `ERR_LOG_LOCKED` while that session is open.
    */
-  session(options: { readonly id?: string; readonly mcp?: readonly ServerManager[] } = {}): Promise<Session> {
-    return this.#openSession({ id: options.id, inherited: [this.#global, ...(options.mcp ?? [])] });
+  async session(options: { readonly id?: string; readonly mcp?: readonly ServerManager[] } = {}): Promise<Session> {
+    checkSessionOptions(options);
+    return await this.#openSession({ id: options.id, inherited: [this.#global, ...(options.mcp ?? [])] });
   }
 
   /**
@@ -112,7 +121,9 @@ export class Host implements AsyncDisposable {
    * stream. Whoever makes it closes it; what is still open when the host closes is closed then. Throws `ERR_CONFIG` for a
    * name that another source has.
    */
-  createManager({ name }: { readonly name: string }): ServerManager {
+  createManager(options: { readonly name: string }): ServerManager {
+    checkManagerOptions(options);
+    const { name } = options;
     if (this.#closing !== undefined) throw new HostError("ERR_CLOSED", "Cannot make a manager: the host is closed");
     if (
       !/^[A-Za-z0-9_-]{1,64}$/.test(name) || RESERVED_SOURCES.has(name) ||
@@ -202,14 +213,16 @@ export class Host implements AsyncDisposable {
   events(
     options: { readonly stream?: string; readonly after?: number; readonly signal?: AbortSignal } = {},
   ): AsyncIterable<HostEvent> {
+    checkFollowOptions(options);
     return this.#parts.log.follow({ stream: this.#parts.sink.stream, ...options });
   }
 
   /** Stored events of a stream, default the host's own, after `after` (default 0), at most `limit` (default 1,000). */
-  readEvents(
+  async readEvents(
     options: { readonly stream?: string; readonly after?: number; readonly limit?: number } = {},
   ): Promise<HostEvent[]> {
-    return this.#parts.log.read({ stream: this.#parts.sink.stream, ...options });
+    checkReadOptions(options);
+    return await this.#parts.log.read({ stream: this.#parts.sink.stream, ...options });
   }
 
   /** Names of all streams in the log. */

@@ -1,6 +1,7 @@
 import type { RouterView } from "../catalog/router_view.ts";
 import { type ErrorCode, HostError, isHostError } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
+import { kindOf } from "../kernel/kind_of.ts";
 import type { Desk } from "../permission/desk.ts";
 import { previewArgs, resolvedEvent } from "../permission/gate_events.ts";
 import type { Denied, Gate, GateVerdict } from "../permission/request.ts";
@@ -9,6 +10,7 @@ import type { Server } from "../servers/server.ts";
 import { type ReadArguments, readArguments } from "./arguments.ts";
 import { Call, type CallContext, type CallOptions } from "./call.ts";
 import { toolCancelled, toolFailed } from "./call_events.ts";
+import { checkCallOptions } from "./call_options.ts";
 import { type Decision, denialText, wayToAllow } from "./denial.ts";
 import { type GateRequestOptions, GateRequests } from "./gate_request.ts";
 import { isSettled, isVerdict, untilOver } from "./gate_wait.ts";
@@ -288,26 +290,9 @@ export class Executor {
 
   #checkCall(name: unknown, options: CallOptions): void {
     this.#checkOpen();
-    checkOptions(options);
-    const { toolCallId, timeoutMs } = options;
-    if (typeof name !== "string") {
-      throw new HostError(
-        "ERR_INVALID_ARGUMENTS",
-        `Cannot call a tool: its name is ${name === null ? "null" : typeof name}, wanted a string`,
-      );
-    }
-    if (toolCallId !== undefined && (typeof toolCallId !== "string" || !/^[\x21-\x7e]{1,256}$/.test(toolCallId))) {
-      throw new HostError(
-        "ERR_INVALID_ARGUMENTS",
-        "Cannot call a tool: its toolCallId is not 1 to 256 visible ASCII characters",
-      );
-    }
-    if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= 2_147_483_647)) {
-      throw new HostError(
-        "ERR_INVALID_ARGUMENTS",
-        `Cannot call a tool: its timeoutMs is ${timeoutMs}, wanted more than 0 and at most 2147483647`,
-      );
-    }
+    checkCallOptions(options);
+    if (typeof name === "string") return;
+    throw new HostError("ERR_INVALID_ARGUMENTS", `Cannot call a tool: its name is ${kindOf(name)}, wanted a string`);
   }
 
   #checkOpen(): void {
@@ -315,25 +300,4 @@ export class Executor {
       throw new HostError("ERR_SESSION_CLOSED", `Cannot use session "${this.#options.session}": it is closed`);
     }
   }
-}
-
-/** What plain JavaScript may hand in. Throws `ERR_INVALID_ARGUMENTS`. */
-function checkOptions(options: unknown): void {
-  const refuse = (what: string, found: unknown, wanted: string): never => {
-    const shown = found === null
-      ? "null"
-      : typeof found === "string"
-      ? "another text"
-      : `a value of type ${typeof found}`;
-    throw new HostError("ERR_INVALID_ARGUMENTS", `Cannot call a tool: ${what} is ${shown}, wanted ${wanted}`);
-  };
-  if (typeof options !== "object" || options === null) {
-    return refuse("what goes with it", options, "an object of options");
-  }
-  const { signal, onAsk, turnId } = options as Record<string, unknown>;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) refuse("its signal", signal, "an AbortSignal");
-  if (onAsk !== undefined && onAsk !== "wait" && onAsk !== "return" && onAsk !== "deny") {
-    refuse("its onAsk", onAsk, "wait, return or deny");
-  }
-  if (turnId !== undefined && typeof turnId !== "string") refuse("its turnId", turnId, "a string");
 }

@@ -1,6 +1,8 @@
 import type { Clock } from "../kernel/clock.ts";
 import { HostError, unsupported } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
+import { kindOf } from "../kernel/kind_of.ts";
+import { checkOptions, oneOf, type OptionRules } from "../kernel/options.ts";
 import type { FileSystem } from "../kernel/runtime.ts";
 import { PRIVATE_DIRECTORY, unlessMissing } from "../store/small_files.ts";
 import { locked } from "./batch.ts";
@@ -20,10 +22,13 @@ export interface FileLogOptions {
   readonly level?: "durable" | "none";
 }
 
+const rules: OptionRules<FileLogOptions> = Object.freeze({ level: oneOf("durable", "none") });
+
 /**
  * A log in files under a directory, one stream a file, readable with ordinary tools. The directory belongs to one
  * process at a time: opening a stream takes its lock, which stays until the store is closed and is free 30 s after a
- * crash. Showing life takes a timer, so the process ends only when the store is closed. Reading needs no lock.
+ * crash. Showing life takes a timer, so the process ends only when the store is closed. Reading needs no lock. Throws
+ * `ERR_CONFIG` without a directory and for options that it does not know.
  *
  * @example
  * ```ts
@@ -32,10 +37,15 @@ export interface FileLogOptions {
  * ```
  */
 export function fileLog(directory: string, options: FileLogOptions = {}): LogFactory {
+  const action = "keep the event log in files";
+  if (typeof directory !== "string" || directory === "") {
+    throw new HostError("ERR_CONFIG", `Cannot ${action}: found ${kindOf(directory)}, wanted the path of a directory`);
+  }
+  checkOptions(options, rules, { action, code: "ERR_CONFIG" });
   return {
     async open({ runtime, clock, ids }) {
       if (runtime.files === undefined) {
-        throw unsupported("keep the event log in files", "this runtime has no disk; use memoryLog()");
+        throw unsupported(action, "this runtime has no disk; use memoryLog()");
       }
       return fileStore({ ...options, files: runtime.files, directory, clock, ids });
     },

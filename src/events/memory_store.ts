@@ -1,4 +1,5 @@
 import { HostError } from "../kernel/errors.ts";
+import { checkOptions, type OptionRules, wholeFrom } from "../kernel/options.ts";
 import { checkBatch, fenced, locked } from "./batch.ts";
 import type { HostEvent } from "./event.ts";
 import type { EventStore, LogFactory, StreamHead, StreamWriter } from "./store.ts";
@@ -8,9 +9,12 @@ export interface MemoryLogOptions {
   readonly maxEvents?: number;
 }
 
+const rules: OptionRules<MemoryLogOptions> = Object.freeze({ maxEvents: wholeFrom(1) });
+
 /**
  * A log that lives and dies with the process. Each host that opens it gets a store of its own. It keeps the last events
  * of each stream and every stream, also of sessions that have closed, until it is closed itself.
+ * Throws `ERR_CONFIG` for options that it does not know.
  *
  * @example
  * ```ts
@@ -19,6 +23,7 @@ export interface MemoryLogOptions {
  * ```
  */
 export function memoryLog(options: MemoryLogOptions = {}): LogFactory {
+  checkOptions(options, rules, { action: "keep the event log in memory", code: "ERR_CONFIG" });
   return { open: () => Promise.resolve(memoryStore(options)) };
 }
 

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { HostError } from "../kernel/errors.ts";
+import { kindOf } from "../kernel/kind_of.ts";
 import type { ServerConfigInput } from "./config_input.ts";
 import { nearestWord } from "../kernel/nearest.ts";
 
@@ -136,13 +137,4 @@ function describe(
   }
   const wanted = issue.message;
   return { text: `"${path.join(".")}" is ${kindOf(issue.input)}, wanted ${wanted}`, unknownKey: false };
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "string") return value === "" ? "an empty string" : "a string";
-  if (typeof value === "object") return "an object";
-  if (typeof value === "number" || typeof value === "boolean") return String(value);
-  return typeof value;
 }

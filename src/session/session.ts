@@ -19,6 +19,7 @@ import type { ServerManager } from "../servers/manager.ts";
 import type { Server, ServerStatus } from "../servers/server.ts";
 import type { Supervisor } from "../servers/supervisor.ts";
 import { endingWith } from "./ending_with.ts";
+import { checkUse } from "./option_rules.ts";
 import {
   type CompleteAnswer,
   type CompleteQuery,
@@ -168,6 +169,7 @@ export class Session implements AsyncDisposable {
 
   /** Names of all tools that can be called: `mcp__server__tool`, or `mcp.server.tool` with `spelling: "qualified"`. */
   toolNames(options: { readonly spelling?: "alias" | "qualified" } & ToolFilterOptions = {}): string[] {
+    checkUse("toolNames", options);
     const { spelling = "alias" } = options;
     return Array.from(this.#tools(options), (tool) => tool[spelling]);
   }
@@ -179,6 +181,7 @@ export class Session implements AsyncDisposable {
   toolDefinitions<F extends ToolFormat = "mcp">(
     options: { readonly format?: F } & ToolFilterOptions = {},
   ): ToolDefinitions[F] {
+    checkUse("toolDefinitions", options);
     const { scrubber } = this.#context.call;
     return toolDefinitions(this.#tools(options), options.format ?? ("mcp" as F), { scrubber });
   }
@@ -209,6 +212,7 @@ export class Session implements AsyncDisposable {
   /** Begins a turn of a model: where its events and its calls go. `turnId` (default a fresh one) is on all of them. */
   turn(options: { readonly turnId?: string } = {}): TurnPort {
     if (this.#closing !== undefined) throw this.#closed();
+    checkUse("turn", options);
     const { ids, sink } = this.#context;
     return createTurnPort(
       options.turnId ?? ids.next("t"),
@@ -227,6 +231,7 @@ export class Session implements AsyncDisposable {
    * when the signal fires, and when the host closes.
    */
   events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<HostEvent> {
+    checkUse("events", options);
     const { log, sink } = this.#context;
     const isLast = ({ type, epoch }: HostEvent): boolean => type === "session.closed" && epoch === sink.epoch;
     return endingWith(log.follow({ stream: sink.stream, ...options }), isLast);
@@ -236,16 +241,12 @@ export class Session implements AsyncDisposable {
    * Opens a session of its own stream and its own private servers that sees what this one sees, as far as `allow` and
    * `deny` let it: servers are shared and never owned. The filter holds for every call and for children of the child.
    */
-  child(options: ChildOptions = {}): Promise<Session> {
-    if (this.#closing !== undefined) return Promise.reject(this.#closed());
+  async child(options: ChildOptions = {}): Promise<Session> {
+    if (this.#closing !== undefined) throw this.#closed();
+    checkUse("child", options);
     const { inherited, manager, isVisible } = this.#context;
-    let filter: ToolFilter;
-    try {
-      filter = { allow: patternsOf("allow", options.allow), deny: patternsOf("deny", options.deny) };
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    return this.#context.openChild({
+    const filter: ToolFilter = { allow: [...options.allow ?? []], deny: [...options.deny ?? []] };
+    return await this.#context.openChild({
       id: options.id,
       inherited: [...inherited, manager],
       isVisible: (name, alias) => passesFilter(filter, spellingsOf(name, alias)) && isVisible?.(name, alias) !== false,
@@ -302,23 +303,6 @@ export class Session implements AsyncDisposable {
   #closed(): HostError {
     return new HostError("ERR_SESSION_CLOSED", `Cannot use session "${this.id}": it is closed`);
   }
-}
-
-/** A copy of patterns that a caller gave; throws `ERR_INVALID_ARGUMENTS` for what is no list of them. */
-function patternsOf(name: string, given: unknown): readonly string[] {
-  if (given === undefined) return [];
-  if (Array.isArray(given) && given.every((pattern) => typeof pattern === "string" && pattern !== "")) {
-    return [...given];
-  }
-  const found = Array.isArray(given)
-    ? "a list with something else in it"
-    : given === null
-    ? "null"
-    : `a ${typeof given}`;
-  throw new HostError(
-    "ERR_INVALID_ARGUMENTS",
-    `Cannot open a child session: ${name} is ${found}, wanted a list of patterns`,
-  );
 }
 
 /** A filter that answers with a promise would let everything pass. */

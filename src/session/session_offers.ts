@@ -16,6 +16,7 @@ import { completeOffered } from "../servers/offered.ts";
 import type { OfferKind } from "../servers/offers.ts";
 import type { Supervisor } from "../servers/supervisor.ts";
 import { type FoundOffer, idOf, OfferFinder, spellingsOf } from "./found_offers.ts";
+import { checkUse } from "./option_rules.ts";
 
 /** Which lists are asked for, and for how long. */
 export interface OfferListOptions {
@@ -127,8 +128,8 @@ export class SessionOffers {
     this.prompts = Object.freeze<SessionPrompts>({
       list: (options = {}) =>
         this.#list("prompts", options, async (found) => ({ ...found, ...await spellingsOf(found.server, found.name) })),
-      get: (name, args = {}, options = {}) => this.#fill(name, args, options, false, options.by ?? "caller"),
-      invoke: (name, args = {}, options = {}) => this.#fill(name, args, options, true, options.by ?? "user"),
+      get: (name, args = {}, options = {}) => this.#fill(name, args, options, false),
+      invoke: (name, args = {}, options = {}) => this.#fill(name, args, options, true),
     });
   }
 
@@ -136,9 +137,11 @@ export class SessionOffers {
    * Values that a server proposes for an argument of a prompt or a variable of a template. Not gated and not logged; at
    * most 20 a second, beyond which it rejects with `ERR_DENIED`. Asking only when somebody has stopped typing is yours.
    */
-  complete(query: CompleteQuery, options: OfferListOptions = {}): Promise<CompleteAnswer> {
+  async complete(query: CompleteQuery, options: OfferListOptions = {}): Promise<CompleteAnswer> {
+    checkUse("complete", query);
+    checkUse("list", options);
     const { clock, output: { scrubber } } = this.#readings.context;
-    return this.#readings.run(options, async ({ signal }) => {
+    return await this.#readings.run(options, async ({ signal }) => {
       const now = clock.monotonic();
       if (now - this.#windowStart >= WINDOW_MS) [this.#windowStart, this.#inWindow] = [now, 0];
       if (++this.#inWindow > MAX_COMPLETIONS) {
@@ -163,9 +166,11 @@ export class SessionOffers {
 
   async #list<K extends OfferKind, T>(
     kind: K,
-    { server, signal, timeoutMs }: OfferListOptions,
+    options: OfferListOptions,
     show: (found: FoundOffer<K>["item"] & { readonly server: string }) => Promise<T>,
   ): Promise<T[]> {
+    checkUse("list", options);
+    const { server, signal, timeoutMs } = options;
     const { clock, output: { scrubber } } = this.#readings.context;
     return await this.#readings.run(signal === undefined ? {} : { signal }, async (reading) => {
       const found = await this.#finder.all(kind, { clock, signal: reading.signal, timeoutMs, server });
@@ -177,9 +182,10 @@ export class SessionOffers {
     });
   }
 
-  #read(uri: string, options: ResourceOptions, action: "read" | "include"): Promise<ResourceOutcome> {
+  async #read(uri: string, options: ResourceOptions, action: "read" | "include"): Promise<ResourceOutcome> {
+    checkUse("read", options);
     const { context } = this.#readings;
-    return this.#readings.run(options, async (reading) => {
+    return await this.#readings.run(options, async (reading) => {
       const { signal } = reading;
       const { server: named, timeoutMs } = options;
       const server = await this.#finder.resource(checkText(uri, "read a resource"), {
@@ -192,15 +198,16 @@ export class SessionOffers {
     });
   }
 
-  #fill(
+  async #fill(
     name: string,
     args: Readonly<Record<string, unknown>>,
     options: PromptOptions,
     isUsed: boolean,
-    by: NonNullable<ReadingOptions["by"]>,
   ): Promise<PromptOutcome> {
+    checkUse("prompt", options);
+    const { by = isUsed ? "user" : "caller" } = options;
     const { context } = this.#readings;
-    return this.#readings.run(options, async (reading) => {
+    return await this.#readings.run(options, async (reading) => {
       const target = await this.#finder.prompt(checkText(name, "use a prompt"), {
         clock: context.clock,
         signal: reading.signal,
@@ -210,10 +217,11 @@ export class SessionOffers {
     });
   }
 
-  #subscribe(uri: string, options: SubscribeOptions): Promise<ResourceSubscription> {
+  async #subscribe(uri: string, options: SubscribeOptions): Promise<ResourceSubscription> {
+    checkUse("subscribe", options);
     const { context } = this.#readings;
     const { clock, output: { scrubber }, onError } = context;
-    return this.#readings.run(options, async (reading) => {
+    return await this.#readings.run(options, async (reading) => {
       const { signal } = reading;
       const { server: named, timeoutMs, onUpdated } = options;
       const server = await this.#finder.resource(checkText(uri, "subscribe to a resource"), {

@@ -34,8 +34,8 @@ async function closing(options: Partial<HostOptions>) {
 
 describe("a host that closes", () => {
   it.each<[string, Partial<HostOptions>]>([
-    ["store of artifacts", { artifacts: { ...memoryArtifacts(), close: never } }],
-    ["store of asks", { store: { ...memoryKeyValue(), close: never } }],
+    ["store of artifacts", { artifacts: Object.assign(memoryArtifacts(), { close: never }) }],
+    ["store of asks", { store: Object.assign(memoryKeyValue(), { close: never }) }],
     ["gate", { gate: { ...gate(never)!, close: never as () => void } }],
   ])("waits for a %s of the user's for ten seconds and no longer", async (part, options) => {
     const { errors, clock } = await closing(options);
@@ -44,8 +44,8 @@ describe("a host that closes", () => {
   });
 
   it.each<[string, Partial<HostOptions>]>([
-    ["store of artifacts", { artifacts: { ...memoryArtifacts(), close: failing } }],
-    ["store of asks", { store: { ...memoryKeyValue(), close: failing } }],
+    ["store of artifacts", { artifacts: Object.assign(memoryArtifacts(), { close: failing }) }],
+    ["store of asks", { store: Object.assign(memoryKeyValue(), { close: failing }) }],
     ["gate", { gate: { ...gate(never)!, close: failing as () => void } }],
   ])("reports a %s of the user's that fails to close", async (_part, options) => {
     expect((await closing(options)).errors).toEqual([new Error("down")]);
