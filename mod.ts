@@ -22,7 +22,8 @@ export type {
 } from "./src/session/session_offers.ts";
 export type { PromptOptions, PromptOutcome, PromptOutcomeMessage } from "./src/call/prompts.ts";
 export type { ReadError, ResourceOutcome } from "./src/call/resources.ts";
-export type { ReadingOptions, ReadingReason } from "./src/call/reading.ts";
+export type { ReadingOptions } from "./src/call/reading.ts";
+export type { ReadingReason } from "./src/call/reading_failure.ts";
 export { expandTemplate, type TemplateValues, templateVariables } from "./src/client/templates.ts";
 export type { TraceContext } from "./src/protocol/trace.ts";
 export type { CallOptions } from "./src/call/call.ts";

@@ -1,6 +1,5 @@
 import type { EventInput, HostEvent } from "../events/event.ts";
-import { whenAborted } from "../kernel/abort.ts";
-import type { Clock, Timer } from "../kernel/clock.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { RequestOptions } from "../client/client.ts";
 import type { Caller } from "../permission/request.ts";
@@ -11,6 +10,7 @@ import type { Fault } from "../servers/fault.ts";
 import type { CallAsks } from "./host_asks.ts";
 import { type Outcome, type OutcomeReason, withoutResult } from "./outcome.ts";
 import type { Output, OutputOptions } from "./output.ts";
+import { written } from "./written.ts";
 
 /** How a tool is called. */
 export interface CallOptions {
@@ -40,8 +40,6 @@ export interface CallOptions {
 }
 
 const TIMEOUT_MS = 60_000;
-/** What a log may take for the events of a call that is over. */
-const OVER_MS = 5000;
 
 /** What every call of a session works with. */
 export interface CallContext {
@@ -122,30 +120,11 @@ export class Call implements CallFacts {
     return outcome();
   }
 
-  /** A log that does not answer is waited for as long as a server, and not for long once the call is over. */
   #written(events: readonly EventInput[]): Promise<unknown> {
     const { clock, append } = this.#context;
-    const { signal, options: { timeoutMs = TIMEOUT_MS } } = this;
-    return new Promise((resolve, reject) => {
-      let timer: Timer;
-      const wait = (delayMs: number): void => {
-        const found = `the event log has not answered within ${delayMs} ms`;
-        timer = clock.after(delayMs, () => {
-          leave();
-          reject(new HostError("ERR_TIMEOUT", `Cannot go on with the call of ${this.tool}: ${found}`));
-        });
-      };
-      const isOver = (): void => {
-        timer.cancel();
-        wait(Math.min(timeoutMs, OVER_MS));
-      };
-      wait(signal.aborted ? Math.min(timeoutMs, OVER_MS) : timeoutMs);
-      const leave = whenAborted(signal, isOver);
-      Promise.resolve(append(this.#ofTurn(events))).then(resolve, reject).finally(() => {
-        timer.cancel();
-        leave();
-      });
-    });
+    const { signal, tool, options: { timeoutMs = TIMEOUT_MS } } = this;
+    const writer = { what: `the call of ${tool}`, signal, timeoutMs, clock };
+    return written(() => append(this.#ofTurn(events)), writer);
   }
 
   /** What the gate made knows nothing of turns: all events of a call belong to the call's turn. */

@@ -10,14 +10,14 @@ import {
 import type { RoundAnswers } from "../client/rounds.ts";
 import { lookOf } from "../client/url_ask.ts";
 import type { EventInput } from "../events/event.ts";
-import type { InputAction } from "../events/payloads.ts";
 import { untilAborted, whenAborted } from "../kernel/abort.ts";
-import { HostError, isRemoteError, RemoteError } from "../kernel/errors.ts";
+import { HostError, isRemoteError } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { JsonObject } from "../protocol/model.ts";
 import type { CallContext } from "./call.ts";
 import { securityFinding } from "./call_events.ts";
 import type { CallAsks } from "./host_asks.ts";
+import { actionOf, type AskSubject, type Ended, factsOf, idOf, type Input, kindOf, refusalOf } from "./input.ts";
 import { type InputFacts, inputRequested, inputResolved } from "./input_events.ts";
 import { checkSample, MAX_TOOL_TURNS, toolTurnsOf } from "./samples.ts";
 import { secretFields } from "./secret_form.ts";
@@ -40,26 +40,8 @@ export interface AskOwner {
   append(events: readonly EventInput[]): Promise<void>;
 }
 
-export type AskSubject =
-  | { readonly tool: string; readonly toolCallId: string }
-  | { readonly uri: string }
-  | { readonly prompt: string };
-
 /** How long a person may take (the lifetime of an approval that is asked for directly). */
 const LIFETIME_MS = 5 * 60_000;
-
-/** One thing that is asked, from its first event to its last. */
-interface Input extends InputFacts {
-  readonly method: string;
-  readonly params: JsonObject;
-  /** Why nobody is asked. */
-  readonly refused: string | undefined;
-}
-
-/** How it ended: with what to send, or with what to fail with. */
-type Ended =
-  & { readonly action: InputAction; readonly reason?: string; readonly findings?: readonly EventInput[] }
-  & ({ readonly result: JsonObject } | { readonly error: unknown });
 
 /** What was answered of one round. */
 export type AnsweredRound =
@@ -67,8 +49,8 @@ export type AnsweredRound =
   | { readonly kind: "refused"; readonly error: unknown; readonly events: readonly EventInput[] };
 
 /**
- * Puts what a server asks for the sake of one call or read to the host's handlers, and writes both ends of each ask to the log:
- * `mcp.input.requested` before anybody is asked, `mcp.input.resolved` before anything is sent.
+ * Puts what a server asks for the sake of one call or read to the host's handlers, and writes both ends of each ask to
+ * the log: `mcp.input.requested` before anybody is asked, `mcp.input.resolved` before anything is sent.
  */
 export class Inputs {
   readonly #owner: AskOwner;
@@ -235,35 +217,6 @@ export class Inputs {
   #finding(rule: string, preview: string, count: number): EventInput {
     return securityFinding({ tool: this.#owner.name }, { rule, where: "ask", severity: "high", count, preview });
   }
-}
-
-function factsOf({ method: _method, params: _params, refused: _refused, ...facts }: Input): InputFacts {
-  return facts;
-}
-
-/** What names it in events. */
-function idOf(subject: AskSubject): Pick<InputFacts, "toolCallId" | "uri" | "prompt"> {
-  return "toolCallId" in subject ? { toolCallId: subject.toolCallId } : subject;
-}
-
-function kindOf(method: string, params: JsonObject): Input["kind"] {
-  if (method === "sampling/createMessage") return "sampling";
-  if (method === "roots/list") return "roots";
-  return params["mode"] === "url" ? "url" : "form";
-}
-
-function actionOf({ kind }: Input, { action }: JsonObject): InputAction {
-  return (kind === "form" || kind === "url") && (action === "decline" || action === "cancel") ? action : "accept";
-}
-
-/** How a refusal is told to the server: forms and addresses have a word for it, the others have none but an error. */
-function refusalOf(
-  { kind }: Input,
-  action: "decline" | "cancel" = "cancel",
-): { readonly result: JsonObject } | { readonly error: unknown } {
-  return kind === "form" || kind === "url"
-    ? { result: { action } }
-    : { error: new RemoteError(-1, "User rejected sampling request") };
 }
 
 function tookTooLong(method: string): HostError {

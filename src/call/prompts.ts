@@ -9,7 +9,8 @@ import type { Server } from "../servers/server.ts";
 import { artifactStored } from "./call_events.ts";
 import type { Finding } from "./outcome.ts";
 import { type Output, readOutput } from "./output.ts";
-import type { Passage, Reading, ReadingContext, ReadingFailure, ReadingOptions, ReadingSubject } from "./reading.ts";
+import type { Passage, Reading, ReadingContext, ReadingOptions, ReadingSubject } from "./reading.ts";
+import type { ReadingFailure } from "./reading_failure.ts";
 import type { ReadError } from "./resources.ts";
 
 /** How a prompt is used. */

@@ -1,5 +1,4 @@
 import type { EventInput } from "../events/event.ts";
-import type { ToolFailureReason } from "../events/payloads.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { resolvedEvent } from "../permission/gate_events.ts";
@@ -8,11 +7,13 @@ import type { AskServerOptions } from "../servers/ask_server.ts";
 import type { Offered } from "../servers/offered.ts";
 import type { CallContext } from "./call.ts";
 import { denialText, wayToAllow } from "./denial.ts";
-import { readFailure } from "./failure.ts";
 import type { GateRequestOptions } from "./gate_request.ts";
 import { isSettled, isVerdict, untilOver } from "./gate_wait.ts";
-import { type AskSubject, Inputs } from "./inputs.ts";
+import type { AskSubject } from "./input.ts";
+import { Inputs } from "./inputs.ts";
 import { LinkedSignals } from "./linked_signals.ts";
+import { failureOfError, failureOfOffer, GIVEN_UP, type ReadingFailure } from "./reading_failure.ts";
+import { written } from "./written.ts";
 
 /** How something that a server offers besides tools is asked for. */
 export interface ReadingOptions {
@@ -26,17 +27,6 @@ export interface ReadingOptions {
   readonly onAsk?: "wait" | "deny";
   /** The turn that it belongs to, for its events. */
   readonly turnId?: string;
-}
-
-/** As in `mcp.resource.failed` and `mcp.prompt.failed`. */
-export type ReadingReason = ToolFailureReason | "not_found" | "cancelled";
-
-/** Why something could not be had. */
-export interface ReadingFailure {
-  readonly status: "failed" | "denied" | "cancelled";
-  readonly reason: ReadingReason;
-  readonly code: string | number;
-  readonly message: string;
 }
 
 export interface ReadingContext extends CallContext, GateRequestOptions {
@@ -195,45 +185,25 @@ export class Reading {
 
   /** Rejects with `ERR_NOT_LOGGED`. */
   async #write(events: readonly EventInput[]): Promise<void> {
-    const { turnId } = this.options;
+    const { clock, append } = this.#context;
+    const { signal, options: { turnId, timeoutMs = TIMEOUT_MS } } = this;
+    const ofTurn = turnId === undefined ? events : events.map((event) => ({ ...event, turnId }));
     try {
-      await this.#context.append(turnId === undefined ? events : events.map((event) => ({ ...event, turnId })));
+      await written(() => append(ofTurn), { what: "a read", signal, timeoutMs, clock });
     } catch (cause) {
       throw new HostError("ERR_NOT_LOGGED", "Cannot go on with a read: the event log does not take it", { cause });
     }
   }
 
   /** Why a request failed. */
-  failureOf({ reply, loss, isNotFound }: Extract<Offered<unknown>, { kind: "failed" }>): ReadingFailure {
-    const { code, message } = reply.error;
-    if (isNotFound) return this.#failure("failed", "not_found", code, message);
-    const failure = readFailure(reply, loss);
-    if (failure.kind === "cancelled") {
-      return this.#failure("cancelled", "cancelled", "ERR_CANCELLED", "The caller gave up");
-    }
-    return this.#failure("failed", failure.reason, code, message);
+  failureOf(offered: Extract<Offered<unknown>, { kind: "failed" }>): ReadingFailure {
+    return this.#shown(failureOfOffer(offered));
   }
 
   /** Why nothing could be sent. */
   refusalOf(error: unknown): ReadingFailure {
-    if (!isHostError(error)) {
-      this.#context.onError(error);
-      return this.#failure("failed", "invalid_result", "ERR_PROTOCOL", "Unexpected fault");
-    }
-    const { code, message, facts } = error;
-    if (code === "ERR_CANCELLED") return this.#failure("cancelled", "cancelled", code, "The caller gave up");
-    if (code === "ERR_SESSION_CLOSED") return this.#failure("failed", "session_closed", code, message);
-    if (code === "ERR_INVALID_ARGUMENTS") return this.#failure("failed", "invalid_arguments", code, message);
-    if (code === "ERR_PROTOCOL" || code === "ERR_CONFIG") {
-      return this.#failure("failed", "invalid_result", code, message);
-    }
-    const { reason } = facts;
-    return this.#failure(
-      "failed",
-      typeof reason === "string" ? reason as ToolFailureReason : "mcp_server_not_connected",
-      code,
-      message,
-    );
+    if (!isHostError(error)) this.#context.onError(error);
+    return this.#shown(failureOfError(error));
   }
 
   #requestOf(subject: ReadingSubject, by: Caller, toolCallId: string): GateRequest {
@@ -279,20 +249,15 @@ export class Reading {
     const what = uri === undefined ? `Prompt ${prompt}` : `Read of ${uri}`;
     const message = `${what.slice(0, 300)} of server "${server}" was denied: ${denialText(denied)}${way}`;
     const isGivenUp = this.signal.aborted && !isHostError(this.signal.reason, "ERR_SESSION_CLOSED");
-    const failure = isGivenUp
-      ? this.#failure("cancelled", "cancelled", "ERR_CANCELLED", "The caller gave up")
-      : this.#failure("denied", this.signal.aborted ? "session_closed" : denied.reason, "ERR_DENIED", message);
+    const reason = this.signal.aborted ? "session_closed" : denied.reason;
+    const failure = isGivenUp ? GIVEN_UP : this.#shown({ status: "denied", reason, code: "ERR_DENIED", message });
     return { kind: "denied", requestId, events, failure };
   }
 
-  #failure(
-    status: ReadingFailure["status"],
-    reason: ReadingReason,
-    code: string | number,
-    message: string,
-  ): ReadingFailure {
-    return { status, reason, code, message: this.#context.scrubber.text(message) };
+  #shown(failure: ReadingFailure): ReadingFailure {
+    return { ...failure, message: this.#context.scrubber.text(failure.message) };
   }
 }
 
+const TIMEOUT_MS = 60_000;
 const SILENT: Denied = { decision: "deny", sourcedFrom: "host_stop", reason: "permission_denied" };

@@ -9,7 +9,8 @@ import { artifactStored } from "./call_events.ts";
 import type { Finding } from "./outcome.ts";
 import { type Output, readOutput } from "./output.ts";
 import { sizeOf } from "./excerpt.ts";
-import type { Passage, Reading, ReadingContext, ReadingFailure, ReadingSubject } from "./reading.ts";
+import type { Passage, Reading, ReadingContext, ReadingSubject } from "./reading.ts";
+import type { ReadingFailure } from "./reading_failure.ts";
 
 /** Why something that a server offers could not be had. */
 export interface ReadError {
