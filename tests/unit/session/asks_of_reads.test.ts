@@ -191,6 +191,23 @@ describe.each(WAYS)("what a server asks for $way inside a result", (way) => {
     await scene.host.close();
   });
 
+  it("is not asked again once a person has refused it, though the connection was lost meanwhile", async () => {
+    const sampling = { method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } };
+    const { fake, asked } = program(() => inputRequired({ sampling }), true);
+    let asks = 0;
+    const scene = await open(fake, {
+      sample: async () => {
+        asks++;
+        scene.runtime.processes[0]!.exit(1);
+        await until(() => scene.runtime.processes.length === 2);
+        return undefined;
+      },
+    }, { restartPolicy: { nextStep: ({ crashes }) => ({ kind: "restart", crashes: crashes + 1, delayMs: 0 }) } });
+    expect(await run(scene)).toMatchObject({ status: "failed", error: { reason: "permission_denied" } });
+    expect([asks, asked.length]).toEqual([1, 1]);
+    await scene.host.close();
+  });
+
   it("may be nothing but patience, in a host without handlers too", async () => {
     const clock = new FakeClock();
     const { fake, asked } = program(
