@@ -278,3 +278,55 @@ describe("FR-58 addresses of resources", () => {
     expect(scene.fetched).toEqual([]);
   });
 });
+
+describe("FR-59 arguments of prompts", () => {
+  const prompts = [
+    { name: "review", arguments: [{ name: "repo", required: true }, { name: "depth" }] },
+    { name: "optional", arguments: [{ name: "depth" }] },
+    { name: "plain", arguments: [] },
+    { name: "bare" },
+  ];
+
+  /** A host over these prompts, and what was sent for them. */
+  const hosted = async (): Promise<{ scene: Scene; sent: unknown[] }> => {
+    const sent: unknown[] = [];
+    const scene = await attackedBy({
+      capabilities: { prompts: {} },
+      hear({ method, params }) {
+        if (method === "prompts/list") return { prompts };
+        if (method !== "prompts/get") return undefined;
+        sent.push(params["arguments"]);
+        return { messages: [{ role: "user", content: { type: "text", text: "hi" } }] };
+      },
+    });
+    await scene.host.ready();
+    return { scene, sent };
+  };
+
+  test.each<[string, Json | undefined, unknown]>([
+    ["review", { repo: "" }, { repo: "" }],
+    ["review", { repo: 5, depth: true }, { repo: "5", depth: "true" }],
+    ["review", { repo: "a", depth: undefined }, { repo: "a" }],
+    ["optional", undefined, {}],
+    ["plain", undefined, {}],
+    ["bare", {}, {}],
+  ])("FR-59 of %s: %j go out as %j", async (name, args, wanted) => {
+    const { scene, sent } = await hosted();
+    expect((await scene.session.prompts.invoke(name, args)).status).toBe("completed");
+    // No arguments may also be none at all.
+    expect(sent.map((each) => each ?? {})).toEqual([wanted]);
+  });
+
+  test.each<[string, Json | undefined, string]>([
+    ["review", undefined, '"repo" is missing'],
+    ["review", { depth: "1" }, '"repo" is missing'],
+    ["review", { repo: "a", extra: "1" }, '"extra"'],
+    ["plain", { repo: "a" }, '"repo"'],
+  ])("FR-59 of %s: %j are refused by name, and nothing is sent", async (name, args, why) => {
+    const { scene, sent } = await hosted();
+    const outcome = await scene.session.prompts.invoke(name, args);
+    expect(outcome).toMatchObject({ status: "failed", error: { reason: "invalid_arguments" } });
+    expect(outcome.error!.message).toContain(why);
+    expect(sent).toEqual([]);
+  });
+});
