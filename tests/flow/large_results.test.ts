@@ -183,7 +183,7 @@ describe.each(SERVERS)("large results over %s", (_name, server) => {
     await call(session, { items: 9 << 20 });
     const growth = await peakGrowth(async () => {
       expect((await call(session, { items: 16 << 20 })).artifact?.bytes).toBeGreaterThan(16 << 20);
-    });
+    }, 200);
     // Twice 8 MiB: while it is handed over it is there in both places. Held whole, it would be there as bytes and as text.
     expect(growth).toBeLessThan(28 << 20);
   }, 180_000);
