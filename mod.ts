@@ -6,20 +6,23 @@
 export { createHost } from "./src/host.ts";
 export { Host, type HostApprovals, type ReadyReport } from "./src/host_owner.ts";
 export type { HostOptions } from "./src/host_options.ts";
-export { type ChildOptions, Session, type SessionApprovals, type ToolFilterOptions } from "./src/session/session.ts";
+export { Session, type SessionApprovals, type ToolFilterOptions } from "./src/session/session.ts";
 export type {
   CompleteAnswer,
-  CompleteQuery,
   ListedPrompt,
   ListedResource,
   ListedTemplate,
-  OfferListOptions,
-  ResourceOptions,
   ResourceSubscription,
   SessionPrompts,
   SessionResources,
-  SubscribeOptions,
 } from "./src/session/session_offers.ts";
+export type {
+  ChildOptions,
+  CompleteQuery,
+  OfferListOptions,
+  ResourceOptions,
+  SubscribeOptions,
+} from "./src/session/session_options.ts";
 export type { PromptOptions, PromptOutcome, PromptOutcomeMessage } from "./src/call/prompts.ts";
 export type { ReadError, ResourceOutcome } from "./src/call/resources.ts";
 export type { ReadingOptions } from "./src/call/reading.ts";

@@ -12,8 +12,13 @@ import {
   type OptionRules,
   wholeFrom,
 } from "../kernel/options.ts";
-import type { ChildOptions } from "./session.ts";
-import type { CompleteQuery, OfferListOptions, ResourceOptions, SubscribeOptions } from "./session_offers.ts";
+import type {
+  ChildOptions,
+  CompleteQuery,
+  OfferListOptions,
+  ResourceOptions,
+  SubscribeOptions,
+} from "./session_options.ts";
 
 const patterns = option(
   "a list of patterns",

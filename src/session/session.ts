@@ -20,14 +20,8 @@ import type { Server, ServerStatus } from "../servers/server.ts";
 import type { Supervisor } from "../servers/supervisor.ts";
 import { endingWith } from "./ending_with.ts";
 import { checkUse } from "./option_rules.ts";
-import {
-  type CompleteAnswer,
-  type CompleteQuery,
-  type OfferListOptions,
-  SessionOffers,
-  type SessionPrompts,
-  type SessionResources,
-} from "./session_offers.ts";
+import { type CompleteAnswer, SessionOffers, type SessionPrompts, type SessionResources } from "./session_offers.ts";
+import type { ChildOptions, CompleteQuery, OfferListOptions } from "./session_options.ts";
 import { createTurnPort, type TurnPort } from "./turn_port.ts";
 
 /** What a log may take for the last event of a session. */
@@ -60,16 +54,6 @@ export interface ChildContext {
   readonly id: string | undefined;
   readonly inherited: readonly ServerManager[];
   readonly isVisible: (name: string, alias?: string) => boolean;
-}
-
-/** What a child may see of what its parent sees. */
-export interface ChildOptions {
-  /** Names the child's stream in the log, `session:<id>`. Default: a fresh one. */
-  readonly id?: string;
-  /** Patterns that fit a tool by any spelling of its name, also by its own one; `*` stands for any run. Default: all. */
-  readonly allow?: readonly string[];
-  /** Patterns of what it may not see; stronger than `allow`. */
-  readonly deny?: readonly string[];
 }
 
 /** Asks that wait for a decision, and deciding them. An ask of another session looks like one that does not exist. */

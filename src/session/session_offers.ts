@@ -17,30 +17,12 @@ import type { OfferKind } from "../servers/offers.ts";
 import type { Supervisor } from "../servers/supervisor.ts";
 import { type FoundOffer, idOf, OfferFinder, spellingsOf } from "./found_offers.ts";
 import { checkUse } from "./option_rules.ts";
-
-/** Which lists are asked for, and for how long. */
-export interface OfferListOptions {
-  /** One server, which is waited for. Default: all that are ready. */
-  readonly server?: string;
-  readonly signal?: AbortSignal;
-  /** Default: the server's `timeoutMs`. */
-  readonly timeoutMs?: number;
-}
+import type { CompleteQuery, OfferListOptions, ResourceOptions, SubscribeOptions } from "./session_options.ts";
 
 export type ListedResource = Resource & { readonly server: string };
 export type ListedTemplate = ResourceTemplate & { readonly server: string };
 /** `qualified` and `alias` are the two spellings that are sure to mean this prompt. */
 export type ListedPrompt = Prompt & { readonly server: string; readonly qualified: string; readonly alias: string };
-
-export interface ResourceOptions extends ReadingOptions {
-  /** The server that has it. Default: the one that lists it, else the only one that has resources. */
-  readonly server?: string;
-}
-
-export interface SubscribeOptions extends ResourceOptions {
-  /** Told of each change, with the address of what has changed: the resource itself, or one below it. */
-  readonly onUpdated: (uri: string) => void;
-}
 
 /** A subscription; it ends with its session too. */
 export interface ResourceSubscription {
@@ -85,15 +67,6 @@ export interface SessionPrompts {
    * messages themselves.
    */
   invoke(name: string, args?: Readonly<Record<string, unknown>>, options?: PromptOptions): Promise<PromptOutcome>;
-}
-
-/** What a value is wanted for. */
-export interface CompleteQuery {
-  /** A prompt by any of its names, or a template and its server. */
-  readonly of: { readonly prompt: string } | { readonly template: string; readonly server?: string };
-  readonly argument: { readonly name: string; readonly value: string };
-  /** The values of others that are known already. */
-  readonly known?: Readonly<Record<string, string>>;
 }
 
 /** At most 100 values that a server proposes. */
