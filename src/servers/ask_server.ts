@@ -37,7 +37,8 @@ export async function askServer(
   { clock, signal, timeoutMs = server.config.timeoutMs, answers }: AskServerOptions,
   ask: (client: Client, request: AskingRequest) => Promise<Reply>,
 ): Promise<Asked> {
-  const until = clock.monotonic() + timeoutMs;
+  let until = clock.monotonic() + timeoutMs;
+  const answering = answers && notCounted(answers, clock, (ms) => until += ms);
   for (let isAgain = false;; isAgain = true) {
     const remainingMs = Math.max(1, until - clock.monotonic());
     const lease = server.tryAcquire() ?? await server.acquire({ signal, timeoutMs: remainingMs });
@@ -53,7 +54,7 @@ export async function askServer(
       };
       const reply = await ask(
         client,
-        (method, params) => goInRounds(client, method, params, answers ?? nobodyAnswers(method), options),
+        (method, params) => goInRounds(client, method, params, answering ?? nobodyAnswers(method), options),
       );
       if (reply.kind === "failed" && !lease.client.isOpen) await lease.whenLost();
       const { loss } = lease;
@@ -64,6 +65,25 @@ export async function askServer(
       lease.release();
     }
   }
+}
+
+/** The same answers; `add` gets the time that each took, which does not count. */
+function notCounted({ inputs, alone, takesUrls }: RoundAnswers, clock: Clock, add: (ms: number) => void): RoundAnswers {
+  const timed = async <T>(answer: () => Promise<T>): Promise<T> => {
+    const from = clock.monotonic();
+    try {
+      return await answer();
+    } finally {
+      add(clock.monotonic() - from);
+    }
+  };
+  return {
+    inputs: (inputRequests) => timed(() => inputs(inputRequests)),
+    alone: typeof alone === "function"
+      ? (method, params, askSignal) => timed(() => alone(method, params, askSignal))
+      : alone,
+    takesUrls,
+  };
 }
 
 function nobodyAnswers(method: string): RoundAnswers {

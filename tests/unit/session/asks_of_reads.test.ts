@@ -362,6 +362,35 @@ describe.each(WAYS)("what an older server asks on its own during $way", (way) =>
     await Promise.all([scene.host.close(), declining.host.close()]);
   });
 
+  it("leaves the next connection its time, however long a person took before the first was lost", async () => {
+    const clock = new FakeClock();
+    let reads = 0;
+    let answer: (value: { action: "decline" }) => void = () => {};
+    let asks = 0;
+    const { fake } = program(async (_method, _params, process) => {
+      if (++reads > 1) return result;
+      await process.ask(confirm.method, confirm.params);
+      process.exit(1);
+      return undefined;
+    }, false);
+    const form = (): Promise<{ action: "decline" }> => (asks++, new Promise((resolve) => answer = resolve));
+    const scene = await open(fake, { form }, {
+      clock,
+      restartPolicy: { nextStep: ({ crashes }) => ({ kind: "restart", crashes: crashes + 1, delayMs: 10 }) },
+    });
+    const reading = run(scene);
+    await until(() => asks === 1);
+    await clock.advance(4 * 60_000);
+    answer({ action: "decline" });
+    await until(() => !scene.runtime.processes[0]!.isAlive);
+    await until(async () => {
+      await clock.advance(10);
+      return scene.runtime.processes.length === 2;
+    });
+    expect((await reading).status).toBe("completed");
+    await scene.host.close();
+  });
+
   it("is asked again on the next connection when the first was lost under it, and no oftener", async () => {
     let reads = 0;
     let asks = 0;
