@@ -163,9 +163,12 @@ describe("FR-38 server that asks and waits", () => {
 
   test("FR-38 gets the result of what was announced, under the very id", async () => {
     const program = asking();
-    const scene = await attackedBy(program, { asks: { roots: () => [{ uri: "file:///work", name: "work" }] } });
+    const scene = await attackedBy(program, { asks: { roots: () => [{ uri: "file:///project", name: "work" }] } });
     expect((await run(scene)).output).toBe("answered");
-    expect(program.replies.get(0)).toMatchObject({ id: 0, result: { roots: [{ uri: "file:///work", name: "work" }] } });
+    expect(program.replies.get(0)).toMatchObject({
+      id: 0,
+      result: { roots: [{ uri: "file:///project", name: "work" }] },
+    });
     expect(program.replies.get("a")).toMatchObject({ id: "a", result: {} });
   });
 });
