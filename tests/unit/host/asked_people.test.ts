@@ -151,7 +151,7 @@ describe("a person who is asked for the sake of a call", () => {
     await until(() => signal !== undefined);
     runtime.processes[0]!.tell("notifications/cancelled", { requestId: "q1", reason: "never mind" });
     await until(() => signal!.aborted);
-    await until(async () => (await types()).at(-1) === "mcp.input.resolved");
+    while ((await types()).at(-1) !== "mcp.input.resolved") await settle();
     await host.close();
     await call;
   });
