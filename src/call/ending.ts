@@ -60,7 +60,9 @@ async function complete(
   try {
     const found = structuredFinding(round.entry, reply.result, reply.spills);
     const undecodable = base64Finding(reply.result, reply.spills);
-    const patienceMs = patienceOf(call.options.timeoutMs ?? TIMEOUT_MS, durationMs);
+    // How long a long answer took to arrive says nothing about the store that takes it.
+    const waitedMs = reply.spills === undefined ? durationMs : 0;
+    const patienceMs = patienceOf(call.options.timeoutMs ?? TIMEOUT_MS, waitedMs);
     const reading = readOutput(reply.result, { ...context.output, patienceMs }, call.signal, reply.spills);
     const { scrubber } = context;
     const read = reading instanceof Promise ? await reading : reading;
