@@ -14,12 +14,11 @@ const MAX_STATE_LENGTH = 64 << 10;
 
 /** Revision 2026-07-28: no handshake and no session; every request says who asks and what they can do. */
 export function createModernEra(protocolVersion: string, clientInfo: JsonObject, capabilities: JsonObject): Era {
-  const { roots } = capabilities;
   const meta = JSON.stringify({
     "io.modelcontextprotocol/protocolVersion": protocolVersion,
     "io.modelcontextprotocol/clientInfo": clientInfo,
     // That roots change is not told any more, and so not declared.
-    "io.modelcontextprotocol/clientCapabilities": roots === undefined ? capabilities : { ...capabilities, roots: {} },
+    "io.modelcontextprotocol/clientCapabilities": { ...capabilities, roots: capabilities["roots"] && {} },
   }).slice(1, -1);
   const mirror = new HeaderMirror();
   const takesTasks = "io.modelcontextprotocol/tasks" in (asObject(capabilities["extensions"]) ?? {});
