@@ -3,7 +3,6 @@ import { VERSION } from "../kernel/version.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { PeerHandlers } from "../jsonrpc/peer.ts";
 import { negotiate } from "../protocol/negotiate.ts";
-import { checkExtensions } from "../protocol/request_meta.ts";
 import type { Client, ConnectOptions } from "./client.ts";
 import { PeerClient } from "./peer_client.ts";
 
@@ -17,8 +16,8 @@ const CLIENT_INFO: JsonObject = Object.freeze({ name: "portcullis", version: VER
 /**
  * Opens a connection to one server, whatever revision of the protocol it speaks.
  *
- * Throws `ERR_START_FAILED`, `ERR_START_TIMEOUT`, `ERR_VERSION`, `ERR_AUTH_REQUIRED`, `ERR_CONNECTION_LOST`, `ERR_PROTOCOL`,
- * `ERR_INVALID_ARGUMENTS` (an extension is declared under a name that is none) or `ERR_CANCELLED`; nothing of the attempt is left then.
+ * Throws `ERR_START_FAILED`, `ERR_START_TIMEOUT`, `ERR_VERSION`, `ERR_AUTH_REQUIRED`, `ERR_CONNECTION_LOST`, `ERR_PROTOCOL`
+ * or `ERR_CANCELLED`; nothing of the attempt is left then.
  *
  * @example
  * ```ts
@@ -34,7 +33,6 @@ export async function connectClient(options: ConnectOptions): Promise<Client> {
   const clock = options.clock ?? systemClock;
   const asks = options.asks?.on(options.capabilities ?? {});
   const { capabilities = {} } = asks ?? options;
-  checkExtensions(capabilities);
   const made: { client?: PeerClient } = {};
   const handlers: PeerHandlers = {
     onNotification: (method, params) =>

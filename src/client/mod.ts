@@ -52,6 +52,7 @@ export { complete, type CompleterOptions, type CompletionQuery, createCompleter 
 export { askForLogs } from "./logging.ts";
 export type { Completion, FilledPrompt, Malformed } from "../protocol/offers.ts";
 export { keepListening, type ListenEnd, type ListenOptions, type SubscriptionFilter } from "./listen.ts";
+export { checkedExtensions, checkedMeta } from "../protocol/meta_names.ts";
 export type { LogLevel } from "../protocol/request_meta.ts";
 export { type CheckedTrace, type TraceContext, traceContext } from "../protocol/trace.ts";
 export { httpDialer, type HttpDialerOptions } from "../transport/http.ts";

@@ -25,7 +25,6 @@ import type {
 import { listAllTools } from "./list_tools.ts";
 import { failed, readCall, readReply } from "./read_reply.ts";
 import type { FailedReply, Reply } from "./reply.ts";
-import { explained } from "./too_large.ts";
 
 const TIMEOUT_MS = 60_000;
 const MAX_TOTAL_MS = 600_000;
@@ -171,10 +170,7 @@ export class PeerClient implements Client {
       const remedy = again || remainingMs <= 0
         ? undefined
         : this.#remedy(negotiated, method, settled, options, remainingMs);
-      if (remedy === undefined) {
-        const mirror = method === "tools/call" ? this.#mirror(era) : undefined;
-        return explained(reply, method, () => mirror?.headersOf(prepared) ?? {});
-      }
+      if (remedy === undefined) return reply;
       return remedy.then(async (error) => {
         if (error !== undefined) return failed(error, true, true, reply.resends);
         const next = await this.#send(method, params, { ...options, maxTotalMs: remainingMs }, finish, true);
@@ -195,7 +191,7 @@ export class PeerClient implements Client {
         `Cannot answer asks of ${method}: the connection was opened without asks`,
       );
     }
-    if (trace === undefined && logLevel === undefined && params?.["_meta"] === undefined) return params;
+    if (trace === undefined && logLevel === undefined) return params;
     return withMeta(
       params,
       trace,

@@ -43,21 +43,9 @@ export function tooManyQuestions(limit: number, windowMs: number): HostError {
 
 /** What a request fails with when its answer is of no use. */
 export function unusable(method: string, reason: MalformedReason): HostError {
-  return new HostError(
-    isUnread(reason) ? "ERR_FRAME_TOO_LARGE" : "ERR_PROTOCOL",
-    `Cannot use the answer to ${method}: found ${FOUND[reason]}, wanted one JSON-RPC response`,
-    { facts: { malformed: reason } },
-  );
+  const [code, found] = isUnread(reason)
+    ? ["ERR_FRAME_TOO_LARGE", "more than may be read"] as const
+    : ["ERR_PROTOCOL", "text of another kind"] as const;
+  const message = `Cannot use the answer to ${method}: found ${found} (${reason}), wanted one JSON-RPC response`;
+  return new HostError(code, message, { facts: { malformed: reason } });
 }
-
-const FOUND: Readonly<Record<MalformedReason, string>> = Object.freeze({
-  not_json: "text that is no JSON",
-  not_rpc: "JSON that is no JSON-RPC message",
-  too_large: "a frame over the size limit",
-  too_deep: "JSON nested too deeply",
-  too_many_nodes: "JSON with too many values",
-  sink: "a frame whose long strings could not be kept",
-  envelope: "a message with a broken envelope",
-  id: "a message with an unusable id",
-  batch: "an array of messages",
-});

@@ -31,7 +31,7 @@ export interface ClientCapabilities {
   readonly roots?: JsonObject;
   readonly sampling?: JsonObject;
   readonly elicitation?: JsonObject;
-  readonly extensions?: JsonObject;
+  readonly extensions?: Readonly<Record<`${string}/${string}`, unknown>>;
   readonly [key: string]: unknown;
 }
 

@@ -128,7 +128,7 @@ class HttpTransport extends HttpLink implements Transport {
       ? undefined
       : (code: number | undefined, text: string, isOwn: boolean): boolean =>
         this.#isForgotten(status, code, text, isOwn);
-    return await this.answers.readRefusal({ id, method }, response, isAboutSession);
+    return await this.answers.readRefusal({ ...message, id }, response, isAboutSession);
   }
 
   /** What a server that has lost the session answers: 404 (2025-11-25, session management), in the field 400 too. */

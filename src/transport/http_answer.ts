@@ -15,11 +15,12 @@ import {
   type RequestId,
 } from "../jsonrpc/message.ts";
 import { dropBody, mediaType, readBeginning, readBody, wrongResponse } from "./http_body.ts";
+import { tooLarge } from "./http_faults.ts";
 import { readEventStream } from "./http_events.ts";
 import type { Attempt, HttpRequests } from "./http_requests.ts";
 import { MAX_BATCH_MEMBERS } from "./pipe_reader.ts";
 import { isEventStream, StreamPlace } from "./resume.ts";
-import type { LostRequest, TransportHandlers, WireProfile } from "./transport.ts";
+import type { LostRequest, Outgoing, TransportHandlers, WireProfile } from "./transport.ts";
 
 export interface AnswerOptions {
   readonly profile: WireProfile;
@@ -35,9 +36,8 @@ export interface AnswerOptions {
 }
 
 /** A request whose response is read. */
-export interface Asked {
+export interface Asked extends Pick<Outgoing, "method" | "params"> {
   readonly id: number;
-  readonly method: string;
 }
 
 /** Requests are counted from 1. */
@@ -88,8 +88,11 @@ export class AnswerReader {
     const isOwn = parsed?.kind === "error" && ownId(parsed.id) === asked.id;
     if (isOther?.(error?.code, error?.message ?? body, isOwn) === true) return true;
     if (parsed?.kind !== "error") {
+      const { status } = response;
       const wrong = wrongResponse(`send ${asked.method}`, response, "a success status", body);
-      this.#lose(asked, wrong, REFUSALS.has(response.status));
+      const isTooLarge = status === 413 || status === 431;
+      const error = isTooLarge ? tooLarge(wrong, asked.method, this.#options.profile.headers(asked)) : wrong;
+      this.#lose(asked, error, REFUSALS.has(status));
       return false;
     }
     // The envelope may carry another id or none: this response can only be about this request.

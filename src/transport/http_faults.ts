@@ -27,6 +27,21 @@ export function broken(method: string, cause: unknown): HostError {
   return lost(`Answer to ${method} was lost: the connection broke while it arrived`, cause);
 }
 
+const MAX_NAMED = 10;
+
+/**
+ * What a refusal for size fails with (RFC 9110, RFC 6585), instead of `wrong`. Headers that repeat arguments of the call
+ * are named: a caller can make them smaller.
+ */
+export function tooLarge(wrong: HostError, method: string, headers: Readonly<Record<string, string>>): HostError {
+  const mirrored = Object.keys(headers).filter((name) => name.startsWith("mcp-param-"));
+  const lengths = mirrored.slice(0, MAX_NAMED).map((name) => `; ${name} has ${headers[name]!.length} characters`);
+  const { status } = wrong.facts;
+  const found = `status ${status}, its ${status === 413 ? "body is" : "headers are"} too large${lengths.join("")}`;
+  const facts = { ...wrong.facts, mirrored };
+  return new HostError("ERR_TOO_LARGE", `Server refused ${method}: ${found}`, { cause: wrong, facts });
+}
+
 /** The error for a response that asks for credentials. */
 export function notAuthorized(method: string, response: Response): HostError {
   const { status } = response;

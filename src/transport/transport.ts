@@ -24,7 +24,7 @@ export interface WireProfile {
   /** A message may be an array of messages (2025-03-26 alone). */
   readonly batches: boolean;
   /** Further HTTP headers for one message. */
-  headers(message: Outgoing): Record<string, string>;
+  headers(message: Pick<Outgoing, "method" | "params">): Record<string, string>;
 }
 
 /** Knows how to reach one server; makes a connection each time it is asked. */

@@ -112,7 +112,7 @@ export function eraContract(makeEra: () => Era, facts: EraFacts): ContractCase[]
       (era) => {
         const headersOf = (name: unknown): Record<string, string> => {
           const params = { name };
-          return era.profile.headers({ text: "", method: "tools/call", id: 1, params });
+          return era.profile.headers({ method: "tools/call", params });
         };
         assertEquals(headersOf("漢"), facts.headers);
         for (
@@ -125,7 +125,7 @@ export function eraContract(makeEra: () => Era, facts: EraFacts): ContractCase[]
             );
           }
         }
-        assert(typeof era.profile.headers({ text: "", method: "" }) === "object", "no headers for an answer of ours");
+        assert(typeof era.profile.headers({ method: "" }) === "object", "no headers for an answer of ours");
       },
     ),
     on("answers only what the revision lets a server ask (C-LIFE-10)", (era) => {

@@ -174,7 +174,7 @@ describe("a request that is too large for its server", () => {
     const reply = await scene.client.callTool("t", { a: "x".repeat(9000) }) as Reply & { kind: "failed" };
     expect(reply.error).toMatchObject({ code: "ERR_TOO_LARGE", facts: { status, mirrored: ["mcp-param-region"] } });
     expect(reply.error.message).toContain(what);
-    expect(reply.error.message).toContain("mcp-param-region: 9000 characters");
+    expect(reply.error.message).toContain("mcp-param-region has 9000 characters");
     expect(reply.error.message).not.toContain("xxx");
     expect(await scene.client.callTool("plain", {})).toMatchObject({
       error: { code: "ERR_TOO_LARGE", message: expect.not.stringContaining("mcp-param") },

@@ -66,11 +66,11 @@ for (const [makeEra, facts] of eras) {
 describe("legacy era before its handshake", () => {
   test("sends no version, and takes on the agreed one", () => {
     const era = createLegacyEra();
-    expect([era.protocolVersion, era.profile.headers({ text: "", method: "initialize" }), era.profile.batches]).toEqual(
+    expect([era.protocolVersion, era.profile.headers({ method: "initialize" }), era.profile.batches]).toEqual(
       ["", {}, false],
     );
     era.agree("2025-03-26");
-    expect(era.profile.headers({ text: "", method: "x" })).toEqual({ "mcp-protocol-version": "2025-03-26" });
+    expect(era.profile.headers({ method: "x" })).toEqual({ "mcp-protocol-version": "2025-03-26" });
     expect(era.profile.batches).toBe(true);
   });
 });

@@ -330,7 +330,7 @@ describe("refusal", () => {
       facts: { status: 404, excerpt: "x" },
     }],
     ["405", () => new Response(null, { status: 405 }), true, { code: "ERR_PROTOCOL" }],
-    ["413", () => new Response(null, { status: 413 }), true, { code: "ERR_PROTOCOL" }],
+    ["413", () => new Response(null, { status: 413 }), true, { code: "ERR_TOO_LARGE" }],
     ["400 without a message", () => json({ oops: 1 }, { status: 400 }), false, { code: "ERR_PROTOCOL" }],
     ["409", () => new Response("x", { status: 409 }), false, { code: "ERR_PROTOCOL" }],
     ["500 with 10 MiB (A-49)", () => typed("text/plain", "boom".repeat(3 << 20), { status: 500 }), false, {
