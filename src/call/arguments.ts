@@ -1,3 +1,5 @@
+import { changedInteger } from "./changed_integer.ts";
+
 /** Arguments of a call, checked and copied; or what is wrong with them, as the end of a sentence. */
 export type ReadArguments =
   | { readonly ok: true; readonly args: Readonly<Record<string, unknown>> }
@@ -8,8 +10,6 @@ const MAX_DEPTH = 64;
 const MAX_VALUES = 200_000;
 /** Longest text that is taken for arguments in JSON. */
 const MAX_TEXT = 1 << 20;
-/** Strings, so that nothing in them is taken for a number, and numbers. */
-const TOKEN = /"(?:\\.|[^"\\])*"|-?\d[\d.eE+-]*/g;
 const MAX_DIGITS = 40;
 
 /**
@@ -65,14 +65,6 @@ function parseText(text: string): unknown {
     // No JSON: the caller is told by what is returned.
     return undefined;
   }
-}
-
-/** An integer of JSON text that would be another one once it is parsed. */
-function changedInteger(text: string): string | undefined {
-  for (const [token] of text.matchAll(TOKEN)) {
-    if (/^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token))) return token;
-  }
-  return undefined;
 }
 
 function copyValue(value: unknown, walk: Walk, depth: number): unknown {

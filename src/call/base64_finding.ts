@@ -2,8 +2,7 @@ import type { Spill } from "../jsonrpc/spill_sink.ts";
 import type { JsonObject } from "../protocol/model.ts";
 import type { Finding } from "./outcome.ts";
 
-/** White space between is what mail readers write, and every decoder skips it. */
-const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const MAX_TOLD = 5;
 
 /**
@@ -15,7 +14,7 @@ export function base64Finding(result: JsonObject, spills: readonly Spill[] = [])
   if (!Array.isArray(content)) return undefined;
   const places: string[] = [];
   for (const [at, block] of content.entries()) {
-    const place = wrongPlace(block as Readonly<Record<string, unknown>>);
+    const place = wrongPlace((block ?? {}) as Readonly<Record<string, unknown>>);
     if (place === undefined || spills.some(({ pointer }) => pointer === `/result/content/${at}/${place}`)) continue;
     places.push(`/${at}/${place}`);
   }
@@ -32,8 +31,9 @@ function wrongPlace({ type, data, resource }: Readonly<Record<string, unknown>>)
   return isBase64(resource.blob) ? undefined : "resource/blob";
 }
 
+/** White space between is what mail readers write, and every decoder skips it. */
 function isBase64(data: unknown): boolean {
-  if (typeof data !== "string" || !BASE64.test(data)) return false;
-  const length = /\s/.test(data) ? data.replaceAll(/\s/g, "").length : data.length;
-  return length % 4 === 0;
+  if (typeof data !== "string") return false;
+  const bare = /\s/.test(data) ? data.replaceAll(/\s/g, "") : data;
+  return bare.length % 4 === 0 && BASE64.test(bare);
 }

@@ -8,7 +8,7 @@ import type { CallToolResult, ContentBlock, JsonObject } from "../protocol/model
 import type { Scrubber } from "../scrub/scrubber.ts";
 import type { ArtifactRef, ArtifactStore } from "../store/artifacts.ts";
 import { headAndTail, type SizedText, sizeOf, spilledExcerpt } from "./excerpt.ts";
-import { isFinite } from "./finite.ts";
+import { isFiniteJson } from "./finite_json.ts";
 import { inTime } from "./in_time.ts";
 import type { Finding } from "./outcome.ts";
 import { placeOf, takeSpills } from "./spilled_output.ts";
@@ -218,7 +218,7 @@ function checkResult(result: JsonObject): CallToolResult {
   if (!isUsable) {
     throw new HostError("ERR_PROTOCOL", "Cannot use the result of a tool: wanted a list of content blocks");
   }
-  if (!isFinite(result)) {
+  if (!isFiniteJson(result)) {
     throw new HostError(
       "ERR_PROTOCOL",
       "Cannot use the result of a tool: found a number beyond all that a double holds",
