@@ -1,6 +1,8 @@
 import type { FetchFunction, Runtime } from "../../src/kernel/runtime.ts";
 import { nodeFiles } from "../node/files.ts";
 import { nodeSha256 } from "../node/sha256.ts";
+import { fetchOnce } from "./fetch.ts";
+import { filesWithin, refusalOf } from "./permission.ts";
 import { spawnDenoProcess } from "./spawn.ts";
 
 /** What may be replaced in the Deno adapter. */
@@ -14,7 +16,8 @@ export interface DenoRuntimeOptions {
 
 /**
  * The adapter for Deno. Starting servers needs `--allow-run`, the environment `--allow-env`, files `--allow-read` and
- * `--allow-write`, HTTP servers `--allow-net`; what was not granted rejects with Deno's own error.
+ * `--allow-write`, HTTP servers `--allow-net`; what was not granted rejects with
+ * `ERR_UNSUPPORTED_HERE`, which names the flag.
  *
  * @example
  * ```ts
@@ -27,28 +30,19 @@ export function denoRuntime(options: DenoRuntimeOptions = {}): Runtime {
   return {
     name: "deno",
     version: Deno.version.deno,
-    fetch: options.fetch ?? sendOnce,
+    fetch: options.fetch ?? fetchOnce,
     contentLengthIsDecoded: true,
     spawn: spawnDenoProcess,
-    files: nodeFiles,
+    files: filesWithin(nodeFiles),
     sha256: nodeSha256,
-    environment: () => Deno.env.toObject(),
+    environment,
   };
 }
 
-/**
- * Deno (2.9) sends a request again by itself when the kept connection that it went out on breaks, whether or not the
- * server has acted on it. A body that can be read only once keeps it from doing so; that of a blob still has a length.
- * Where Deno may not reach the server, a blob keeps the process alive for good: there a text fails as it should.
- */
-const sendOnce: FetchFunction = (url, init) =>
-  fetch(
-    url,
-    typeof init?.body === "string" && isGranted(url) ? { ...init, body: new Blob([init.body]) } : init,
-  );
-
-function isGranted(url: string): boolean {
-  const { protocol, hostname, port } = new URL(url);
-  const host = `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
-  return Deno.permissions.querySync({ name: "net", host }).state === "granted";
+function environment(): Record<string, string> {
+  try {
+    return Deno.env.toObject();
+  } catch (error) {
+    throw refusalOf(error, "read the environment");
+  }
 }

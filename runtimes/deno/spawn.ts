@@ -1,6 +1,7 @@
 import type { ChildProcess, ExitStatus, ProcessHandlers, SpawnFunction, SpawnPlan } from "../../src/kernel/runtime.ts";
 import { ProcessGroup } from "../node/process_group.ts";
 import { endWindowsTree } from "../node/windows.ts";
+import { refusalOf } from "./permission.ts";
 import { pump } from "./pump.ts";
 
 /** Asked where it is needed: importing an entry does nothing, on other runtimes too. */
@@ -18,7 +19,13 @@ export const spawnDenoProcess: SpawnFunction = async (plan: SpawnPlan, handlers:
     stderr: "piped",
     detached: !isWindows(),
   });
-  return new DenoChild(command.spawn(), handlers);
+  let child: Deno.ChildProcess;
+  try {
+    child = command.spawn();
+  } catch (error) {
+    throw refusalOf(error, `start ${JSON.stringify(plan.command)}`);
+  }
+  return new DenoChild(child, handlers);
 };
 
 class DenoChild implements ChildProcess {

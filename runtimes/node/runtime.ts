@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { FetchFunction, Runtime } from "../../src/kernel/runtime.ts";
 import { processEnvironment } from "./environment.ts";
+import { blockedPort } from "./blocked_port.ts";
 import { nodeFiles } from "./files.ts";
 import { nodeSha256 } from "./sha256.ts";
 import { spawnNodeProcess } from "./spawn.ts";
@@ -26,7 +27,7 @@ export function nodeRuntime(options: NodeRuntimeOptions = {}): Runtime {
   return {
     name: "node",
     version: process.versions.node,
-    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    fetch: options.fetch ?? nodeFetch,
     contentLengthIsDecoded: true,
     spawn: spawnNodeProcess,
     files: nodeFiles,
@@ -34,3 +35,11 @@ export function nodeRuntime(options: NodeRuntimeOptions = {}): Runtime {
     environment: processEnvironment,
   };
 }
+
+const nodeFetch: FetchFunction = async (url, init) => {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    throw blockedPort(error, url) ?? error;
+  }
+};

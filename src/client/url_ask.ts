@@ -27,14 +27,9 @@ const URL_REQUIRED = -32042;
 
 /** What keeps an address from being shown to anybody; nothing when it can be. */
 export function faultOfUrl(url: unknown): string | undefined {
-  if (typeof url !== "string" || url.length > MAX_URL_LENGTH) return "it has no usable url";
-  try {
-    const { protocol } = new URL(url);
-    return protocol === "https:" || protocol === "http:" ? undefined : `its url is ${protocol}, wanted https:`;
-  } catch {
-    // Whether it is an address is the question.
-    return "its url is no address";
-  }
+  if (typeof url !== "string" || url.length > MAX_URL_LENGTH || !URL.canParse(url)) return "it has no usable url";
+  const { protocol } = new URL(url);
+  return /^https?:$/.test(protocol) ? undefined : `its url is ${protocol}, wanted https:`;
 }
 
 /** Where an address really leads, and what about it may deceive. */

@@ -5,6 +5,7 @@ import { wholeText } from "../kernel/foreign_text.ts";
 import { dropBody, readBeginning, wrongResponse } from "./http_body.ts";
 import { lost, notAuthorized, wantsCredentials } from "./http_faults.ts";
 import { HttpLink, type LinkOptions } from "./http_link.ts";
+import { httpUrl } from "./http_redirect.ts";
 import type { Attempt } from "./http_requests.ts";
 import { HttpSender } from "./http_sender.ts";
 import { isEventStream, StreamPlace } from "./resume.ts";
@@ -23,7 +24,7 @@ export interface SseDialerOptions extends LinkOptions {
  * and one POST for each message to the address that its first event names.
  */
 export function sseDialer(options: SseDialerOptions): Dialer {
-  const { origin, pathname } = new URL(options.url);
+  const { origin, pathname } = httpUrl(options.url);
   return {
     kind: "web",
     name: "sse",

@@ -4,6 +4,7 @@ import { dropBody } from "./http_body.ts";
 import { notAuthorized, wantsCredentials } from "./http_faults.ts";
 import { HttpLink, type LinkOptions } from "./http_link.ts";
 import type { Attempt } from "./http_requests.ts";
+import { httpUrl } from "./http_redirect.ts";
 import type { HttpRequest } from "./http_sender.ts";
 import { keepOpen } from "./http_standing.ts";
 import { reopen, type StreamPlace } from "./resume.ts";
@@ -27,16 +28,19 @@ const OPENING: ReadonlySet<string> = new Set(["initialize", "notifications/initi
 /** How long the notice that ends a session may take. */
 const FAREWELL_MS = 1000;
 
-/** Reaches a server over Streamable HTTP: one POST a message (specification, basic/transports). */
+/**
+ * Reaches a server over Streamable HTTP: one POST a message (specification, basic/transports). Throws
+ * `ERR_INVALID_ARGUMENTS` for a `url` that is none or begins with neither `https://` nor `http://`.
+ */
 export function httpDialer(options: HttpDialerOptions): Dialer {
-  const url = new URL(options.url);
+  const { origin, pathname } = httpUrl(options.url);
   return {
     kind: "web",
     name: "http",
-    key: `http:${url.origin}${url.pathname}`,
+    key: `http:${origin}${pathname}`,
     ...(options.older === undefined ? {} : { older: options.older }),
     dial: (profile, handlers, signal) => {
-      if (signal?.aborted) return Promise.reject(cancelled(`Connection to ${url.origin}`, signal));
+      if (signal?.aborted) return Promise.reject(cancelled(`Connection to ${origin}`, signal));
       return Promise.resolve(new HttpTransport(profile, handlers, options));
     },
   };

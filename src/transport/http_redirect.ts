@@ -29,13 +29,13 @@ export async function followRedirects(
     const { origin } = new URL(target.url);
     const location = response.headers.get("location");
     dropBody(response);
-    const next = location === null ? undefined : parse(location, url);
+    const next = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined;
     const repeats = status === 307 || status === 308;
     if (next === undefined || !repeats || next.origin !== origin || hops >= MAX_HOPS) {
-      const where = next === undefined ? "nowhere usable" : `${next.origin}${next.pathname}`;
+      const where = next === undefined ? "nowhere usable" : next.origin + next.pathname;
       throw new HostError(
         "ERR_PROTOCOL",
-        `Cannot follow a redirect: found status ${status} to ${where}, wanted 307 or 308 within ${origin} and at most ${MAX_HOPS} hops`,
+        `Cannot follow a redirect: found status ${status} to ${where}, wanted 307 or 308 within ${origin}, ${MAX_HOPS} hops at most`,
         { facts: { status, repeats } },
       );
     }
@@ -43,11 +43,8 @@ export async function followRedirects(
   }
 }
 
-function parse(location: string, base: string): URL | undefined {
-  try {
-    return new URL(location, base);
-  } catch {
-    // A location that is no URL leads nowhere.
-    return undefined;
-  }
+/** Throws `ERR_INVALID_ARGUMENTS` for what is no address over HTTP. Quotes nothing: it may hold a secret. */
+export function httpUrl(text: string): URL {
+  if (/^https?:/i.test(text) && URL.canParse(text)) return new URL(text);
+  throw new HostError("ERR_INVALID_ARGUMENTS", "Cannot reach the server: found no url of https: or http:");
 }

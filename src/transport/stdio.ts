@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../kernel/clock.ts";
-import { causeCode, HostError } from "../kernel/errors.ts";
+import { causeCode, HostError, isHostError } from "../kernel/errors.ts";
 import type { ChildProcess, ExitStatus, SpawnFunction, SpawnPlan } from "../kernel/runtime.ts";
 import { cancelled } from "../kernel/abort.ts";
 import type { LargeFrames } from "./frames.ts";
@@ -94,6 +94,7 @@ class StdioTransport implements Transport {
         onExit: (status) => this.#onChildExit(status),
       });
     } catch (cause) {
+      if (isHostError(cause)) throw cause;
       const code = causeCode(cause);
       throw new HostError(
         "ERR_START_FAILED",

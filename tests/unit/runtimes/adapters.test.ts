@@ -31,6 +31,22 @@ describe("adapter", () => {
   });
 });
 
+describe("node adapter", () => {
+  test("names a port that fetch blocks, which comes without a code", async () => {
+    vi.stubGlobal("fetch", () => Promise.reject(new TypeError("fetch failed", { cause: new Error("bad port") })));
+    await expect(nodeRuntime().fetch("http://user:word@127.0.0.1:6000/mcp")).rejects.toMatchObject({
+      code: "ERR_UNSUPPORTED_HERE",
+      message: "Cannot send a request to 127.0.0.1:6000: fetch blocks this port; let the server listen on another one",
+    });
+  });
+
+  test("leaves other failures of fetch as they are", async () => {
+    const failure = new TypeError("fetch failed", { cause: Object.assign(new Error("x"), { code: "ECONNRESET" }) });
+    vi.stubGlobal("fetch", () => Promise.reject(failure));
+    await expect(nodeRuntime().fetch("http://127.0.0.1:6000/mcp")).rejects.toBe(failure);
+  });
+});
+
 describe("workerd adapter", () => {
   const inBrowser = (): void => void vi.stubGlobal("navigator", { userAgent: "Mozilla/5.0 (X11; Linux) Chrome/140" });
   const inWorkerd = (): void => void vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });

@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { FakeClock } from "../../fixtures/fake_clock.ts";
+import { sseDialer } from "../../../src/transport/endpoint_sse.ts";
+import { httpDialer } from "../../../src/transport/http.ts";
 import { followRedirects } from "../../../src/transport/http_redirect.ts";
 import { scriptedFetch } from "./scripted_fetch.ts";
 
@@ -11,6 +14,32 @@ const init = (): RequestInit => ({
 });
 const to = (location: string | undefined, status = 307): Response =>
   new Response(null, { status, headers: location === undefined ? {} : { location } });
+
+describe("address of a server", () => {
+  const clock = new FakeClock();
+
+  test.each([
+    ["no URL", "not a url"],
+    ["a path", "/mcp"],
+    ["nothing", ""],
+    ["a scheme without a host", "https://"],
+    ["a file", "file:///etc/hosts"],
+    ["another scheme", "ws://secret@mcp.test/"],
+  ])("dialers refuse %s at once, and do not quote it", (_what, url) => {
+    for (const dial of [httpDialer, sseDialer]) {
+      expect(() => dial({ url, fetch: () => Promise.reject(new Error("sent")), clock })).toThrow(
+        expect.objectContaining({
+          code: "ERR_INVALID_ARGUMENTS",
+          message: "Cannot reach the server: found no url of https: or http:",
+        }),
+      );
+    }
+  });
+
+  test.each(["HTTPS://mcp.test", "http://127.0.0.1:3001/mcp?x=1"])("dialers take %s", (url) => {
+    expect(httpDialer({ url, fetch, clock }).kind).toBe("web");
+  });
+});
 
 describe("redirect", () => {
   const followed: [claim: string, location: string, status: number, url: string][] = [
