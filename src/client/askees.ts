@@ -27,13 +27,13 @@ export function onConnection(
   return {
     capabilities,
     ofRequest: (method) => ASKING.has(method) ? answer : undefined,
-    askee(method) {
-      const capability = capabilityFor(method);
-      if (capability === undefined || capabilities[capability] === undefined) return undefined;
-      // It names no request: the user has said what it gives, and common servers ask for it right after the handshake.
-      return capability === "roots" ? answer : "request";
-    },
-    open: (options) => new OpenAsks(options),
+    open: (options) =>
+      new OpenAsks(options, (method) => {
+        const capability = capabilityFor(method);
+        if (capability === undefined || capabilities[capability] === undefined) return undefined;
+        // It names no request: the user has said what it gives, and common servers ask for it right after the handshake.
+        return capability === "roots" ? answer : "request";
+      }),
   };
 }
 

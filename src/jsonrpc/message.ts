@@ -3,7 +3,6 @@ import type { Spill } from "./spill_sink.ts";
 
 /** Codes of JSON-RPC 2.0, section 5.1. */
 export const INVALID_REQUEST = -32600;
-export const METHOD_NOT_FOUND = -32601;
 export const INTERNAL_ERROR = -32603;
 
 /** JSON-RPC 2.0 request id as a peer may send it. We ourselves send positive safe integers only. */
@@ -15,6 +14,9 @@ export interface ErrorShape {
   readonly message: string;
   readonly data?: unknown;
 }
+
+/** What is answered to a method that nobody here knows. */
+export const UNKNOWN_METHOD: ErrorShape = Object.freeze({ code: -32601, message: "Method not found" });
 
 /** A well-formed message, sorted by what it is. Its values are the peer's: unchecked beyond the envelope. */
 export type Incoming =

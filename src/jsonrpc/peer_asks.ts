@@ -1,6 +1,9 @@
 import { HostError, isRemoteError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
-import { type ErrorShape, INTERNAL_ERROR, INVALID_REQUEST, type RequestId } from "./message.ts";
+import { wholeText } from "../kernel/foreign_text.ts";
+import { type ErrorShape, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, UNKNOWN_METHOD } from "./message.ts";
+import type { PeerListener } from "./peer_listener.ts";
+import type { PendingTable } from "./pending.ts";
 
 /**
  * Answers what the other end asks and what takes its time. A rejection with a `RemoteError` is passed on; any other is an
@@ -13,8 +16,6 @@ export type Askee = AskAnswerer | "request";
 
 /** How asks are taken on. Handed in, so that a peer that nobody may ask anything does not carry it. */
 export interface AskDesk {
-  /** Who answers a method that cannot be answered on the spot; `undefined` where nobody does. */
-  askee(method: string): Askee | undefined;
   open(options: OpenAsksOptions): OpenAsks;
 }
 
@@ -29,12 +30,13 @@ export interface Asked {
 /** What becomes of an answer: a result, or an error. */
 export type Answered = { readonly result: JsonObject } | { readonly error: ErrorShape };
 
+/** What the peer has for whoever takes its asks on. */
 export interface OpenAsksOptions {
+  readonly listener: PeerListener;
+  /** Our own requests, for whose sake the other end may ask. */
+  readonly pending: PendingTable;
   /** Sends an answer. Throws for what is no JSON. */
   readonly reply: (id: RequestId, answer: Answered) => void;
-  /** The last ask of a request has been answered or withdrawn, and the request goes on. */
-  readonly onAnswered: (request: number) => void;
-  readonly onError: (error: unknown) => void;
 }
 
 interface OpenAsk extends Asked {
@@ -48,21 +50,39 @@ const MAX_ENDED = 64;
 /** What the other end has asked and what is not answered yet. Each is answered at most once, none after its end. */
 export class OpenAsks {
   readonly #options: OpenAsksOptions;
+  readonly #askee: (method: string) => Askee | undefined;
   readonly #open = new Map<RequestId, OpenAsk>();
   readonly #ended = new Set<RequestId>();
 
-  constructor(options: OpenAsksOptions) {
+  /** `askee` says who answers a method; `undefined` where nobody does. */
+  constructor(options: OpenAsksOptions, askee: (method: string) => Askee | undefined) {
     this.#options = options;
+    this.#askee = askee;
   }
 
-  /** Why nothing more can be taken on under this id. */
-  refusalOf(id: RequestId): ErrorShape | undefined {
+  /** Takes on what is asked, on the stream of the request `of` where it has one. Gives the error to refuse it with. */
+  take({ id, method, params }: Omit<Asked, "of">, of: number | undefined): ErrorShape | undefined {
+    const askee = this.#askee(method);
+    if (askee === undefined) return UNKNOWN_METHOD;
     if (this.#open.has(id)) return { code: INVALID_REQUEST, message: "Invalid Request: its id is in use" };
-    return this.#open.size < MAX_OPEN ? undefined : { code: INTERNAL_ERROR, message: "Too many requests are open" };
+    if (this.#open.size >= MAX_OPEN) return { code: INTERNAL_ERROR, message: "Too many requests are open" };
+    if (askee !== "request") {
+      this.#start({ id, method, params, of: undefined }, askee);
+      return undefined;
+    }
+    const { pending, listener } = this.#options;
+    // On a stream of its own there is no doubt whose it is; on one for all, only where a single request can be meant.
+    const owner = of === undefined ? pending.onlyAskable() : pending.get(of);
+    if (owner?.answerAsk === undefined) {
+      listener.warn("misdirected_ask", wholeText(method));
+      return { code: INVALID_REQUEST, message: "Invalid Request: it belongs to no request that takes it" };
+    }
+    pending.hold(owner);
+    this.#start({ id, method, params, of: owner.id }, owner.answerAsk);
+    return undefined;
   }
 
-  /** Takes on what is not refused. */
-  start(asked: Asked, answer: AskAnswerer): void {
+  #start(asked: Asked, answer: AskAnswerer): void {
     const ask: OpenAsk = { ...asked, controller: new AbortController() };
     this.#ended.delete(asked.id);
     this.#open.set(asked.id, ask);
@@ -74,7 +94,7 @@ export class OpenAsks {
     const ask = this.#open.get(id as RequestId);
     if (ask === undefined) return this.#ended.has(id as RequestId);
     this.#end(ask, "It was withdrawn by the server");
-    if (ask.of !== undefined) this.#options.onAnswered(ask.of);
+    if (ask.of !== undefined) this.#options.pending.goOn(ask.of);
     return true;
   }
 
@@ -104,7 +124,7 @@ export class OpenAsks {
     } catch (error) {
       this.#options.reply(id, { error: this.#errorOf(error) });
     }
-    if (of !== undefined) this.#options.onAnswered(of);
+    if (of !== undefined) this.#options.pending.goOn(of);
   }
 
   #errorOf(error: unknown): ErrorShape {
@@ -112,7 +132,7 @@ export class OpenAsks {
       const { code, message, data } = error;
       return data === undefined ? { code, message } : { code, message, data };
     }
-    this.#options.onError(error);
+    this.#options.listener.failed(error);
     return { code: INTERNAL_ERROR, message: "Internal error" };
   }
 

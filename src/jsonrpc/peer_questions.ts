@@ -2,7 +2,7 @@ import type { Clock } from "../kernel/clock.ts";
 import type { HostError } from "../kernel/errors.ts";
 import { wholeText } from "../kernel/foreign_text.ts";
 import type { JsonObject } from "../kernel/json.ts";
-import { type ErrorShape, type Incoming, INVALID_REQUEST, METHOD_NOT_FOUND, type RequestId } from "./message.ts";
+import { type Incoming, type RequestId, UNKNOWN_METHOD } from "./message.ts";
 import type { Answered, AskDesk, OpenAsks } from "./peer_asks.ts";
 import { tooManyQuestions } from "./peer_errors.ts";
 import type { PeerListener } from "./peer_listener.ts";
@@ -42,11 +42,7 @@ export class Questions {
     const { clock, listener, pending } = options;
     this.#heard = new RateWindow(clock, MAX_HEARD, HEARD_MS);
     this.#all = new RateWindow(clock, MAX_QUESTIONS, QUESTIONS_MS);
-    this.#asks = options.asks?.open({
-      reply: (id, answer) => this.#reply(id, answer),
-      onAnswered: (request) => pending.goOn(request),
-      onError: (error) => listener.failed(error),
-    });
+    this.#asks = options.asks?.open({ listener, pending, reply: (id, answer) => this.#reply(id, answer) });
   }
 
   /** `of` is the request of ours on whose own stream the question came. */
@@ -55,7 +51,7 @@ export class Questions {
     of: number | undefined,
     answerer: Answerer | undefined,
   ): void {
-    const { listener, pending, asks, onFlood } = this.#options;
+    const { listener, onFlood } = this.#options;
     if (!this.#all.take()) {
       listener.warn("flood", wholeText(method));
       return onFlood(tooManyQuestions(MAX_QUESTIONS, QUESTIONS_MS));
@@ -64,22 +60,8 @@ export class Questions {
     const isHeard = this.#heard.take();
     const result = isHeard ? answerer(method, params) : undefined;
     if (result !== undefined) return this.#reply(id, { result });
-    const askee = isHeard ? asks?.askee(method) : undefined;
-    if (this.#asks === undefined || askee === undefined) {
-      return this.#refuse(id, { code: METHOD_NOT_FOUND, message: "Method not found" });
-    }
-    const refusal = this.#asks.refusalOf(id);
-    if (refusal !== undefined) return this.#refuse(id, refusal);
-    if (askee !== "request") return this.#asks.start({ id, method, params, of: undefined }, askee);
-    // On a stream of its own there is no doubt whose it is; on one for all, only where a single request can be meant.
-    const owner = of === undefined ? pending.onlyAskable() : pending.get(of);
-    if (owner?.answerAsk === undefined) {
-      listener.warn("misdirected_ask", wholeText(method));
-      const message = "Invalid Request: it belongs to no request that takes it";
-      return this.#refuse(id, { code: INVALID_REQUEST, message });
-    }
-    pending.hold(owner);
-    this.#asks.start({ id, method, params, of: owner.id }, owner.answerAsk);
+    const refusal = isHeard && this.#asks !== undefined ? this.#asks.take({ id, method, params }, of) : UNKNOWN_METHOD;
+    if (refusal !== undefined) this.#reply(id, { error: refusal });
   }
 
   /** See {@link OpenAsks.withdraw}. */
@@ -95,10 +77,6 @@ export class Questions {
   /** Nothing can be answered any more. */
   endAll(): void {
     this.#asks?.endAll();
-  }
-
-  #refuse(id: RequestId, error: ErrorShape): void {
-    this.#reply(id, { error });
   }
 
   /** Throws when the answer is no JSON. */

@@ -38,8 +38,8 @@ function asking(): Asking {
   const stage = createStage(clock, {
     onError: (error) => errors.push(error),
     asks: {
-      askee: (method) => method === ASK ? "request" : method === ROOTS ? answerAsk : undefined,
-      open: (options) => new OpenAsks(options),
+      open: (options) =>
+        new OpenAsks(options, (method) => method === ASK ? "request" : method === ROOTS ? answerAsk : undefined),
     },
   });
   stage.peer.answerer = (method) => method === "ping" ? {} : undefined;
