@@ -51,7 +51,9 @@ const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
 
 /** Our own errors and the system's speak for themselves; anything else is a fault of ours and shows where. */
 function explain(error: unknown): string {
-  if (isHostError(error, "ERR_LOG_LOCKED")) return `${error.message} with --take-over if it is gone`;
+  if (isHostError(error, "ERR_LOG_LOCKED")) {
+    return error.message.replace("open the host with takeOver: true", "use --take-over");
+  }
   if (isHostError(error)) return error.message;
   if (!(error instanceof Error)) return `unexpected failure: ${String(error)}`;
   return typeof (error as { code?: unknown }).code === "string"

@@ -17,11 +17,21 @@ export function checkBatch(stream: string, head: number, expectedSeq: number, ev
   }
 }
 
-/** The error for a stream that another owner holds. */
-export function locked(stream: string, facts: Readonly<Record<string, unknown>> = {}): HostError {
+/** The error for a stream that another owner in this process holds. */
+export function locked(stream: string): HostError {
   return new HostError(
     "ERR_LOG_LOCKED",
     `Cannot open stream "${stream}": another owner holds it; close that one, or take over`,
-    { facts: { stream, ...facts } },
+    { facts: { stream } },
+  );
+}
+
+/** The error for a directory whose lock somebody has; `endsInMs` from now it ends unless its owner lives. */
+export function lockedDirectory(stream: string, directory: string, endsInMs: number | undefined): HostError {
+  const wait = endsInMs === undefined ? "" : `wait ${Math.ceil(endsInMs / 1000)} s, after which its lock ends, or `;
+  return new HostError(
+    "ERR_LOG_LOCKED",
+    `Cannot open stream "${stream}": another process has the log; close that one; if it is gone, ${wait}open the host with takeOver: true`,
+    { facts: { stream, directory, ...(endsInMs === undefined ? {} : { endsInMs }) } },
   );
 }

@@ -64,6 +64,15 @@ export async function takeLock(
   }
 }
 
+/** How long the lock holds yet if its owner shows no more sign of life, at most; `undefined` where that cannot be told. */
+export async function lockEndsInMs({ files, directory, clock }: LockOptions): Promise<number | undefined> {
+  const holder = await readHolder(files, files.join(directory, "lock"));
+  if (holder?.token === undefined) return undefined;
+  const text = await unlessMissing(files.readText(files.join(directory, beatName(holder.token))));
+  if (text === undefined || !/^\d+$/.test(text)) return undefined;
+  return Math.min(LEASE_MS, Math.max(0, Number(text) + LEASE_MS - clock.now()));
+}
+
 class Lock implements DirectoryLock {
   readonly #files: FileSystem;
   readonly #path: string;

@@ -5,9 +5,9 @@ import { kindOf } from "../kernel/kind_of.ts";
 import { checkOptions, oneOf, type OptionRules } from "../kernel/options.ts";
 import type { FileSystem } from "../kernel/runtime.ts";
 import { PRIVATE_DIRECTORY, unlessMissing } from "../store/small_files.ts";
-import { locked } from "./batch.ts";
+import { locked, lockedDirectory } from "./batch.ts";
 import type { HostEvent } from "./event.ts";
-import { type DirectoryLock, takeLock } from "./file_lock.ts";
+import { type DirectoryLock, lockEndsInMs, takeLock } from "./file_lock.ts";
 import { openStreamFile, streamFile } from "./file_open.ts";
 import { FileReader } from "./file_reader.ts";
 import { FileWriter } from "./file_writer.ts";
@@ -26,8 +26,9 @@ const rules: OptionRules<FileLogOptions> = Object.freeze({ level: oneOf("durable
 
 /**
  * A log in files under a directory, one stream a file, readable with ordinary tools. The directory belongs to one
- * process at a time: opening a stream takes its lock, which stays until the store is closed and is free 30 s after a
- * crash. Showing life takes a timer, so the process ends only when the store is closed. Reading needs no lock. Throws
+ * process at a time: opening a stream takes its lock, which stays until the store is closed. After a crash it is free in
+ * 30 s, or at once for a host with `takeOver: true`. Showing life takes a timer, so the process ends only when the store
+ * is closed. Reading needs no lock. Throws
  * `ERR_CONFIG` without a directory and for options that it does not know.
  *
  * @example
@@ -176,7 +177,11 @@ class FileStore implements EventStore {
       await files.makeDirectory(directory, PRIVATE_DIRECTORY);
       const lost = this.#lock;
       const lock = await takeLock({ files, directory, clock, ids, takeOver });
-      if (lock === undefined) throw locked(stream, { directory });
+      if (lock === undefined) {
+        // The refusal stands, whether or not it can be said for how long.
+        const endsInMs = await lockEndsInMs({ files, directory, clock, ids }).catch(() => undefined);
+        throw lockedDirectory(stream, directory, endsInMs);
+      }
       this.#lock = lock;
       await lost?.release();
       return lock;

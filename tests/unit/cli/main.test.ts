@@ -148,11 +148,14 @@ describe("command line", () => {
     const terminal = fakeTerminal(["status"], { files });
     const code = await runCommandLine(
       terminal,
-      () => Promise.reject(new HostError("ERR_LOG_LOCKED", "Cannot open the log: close its owner, or take over")),
+      () =>
+        Promise.reject(
+          new HostError("ERR_LOG_LOCKED", "Cannot open the log: close its owner, or open the host with takeOver: true"),
+        ),
     );
     expect(code).toBe(1);
     expect(terminal.written.err).toBe(
-      "error: Cannot open the log: close its owner, or take over with --take-over if it is gone\n",
+      "error: Cannot open the log: close its owner, or use --take-over\n",
     );
   });
 
