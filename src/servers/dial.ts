@@ -90,7 +90,10 @@ function dialProcess(config: ServerConfig, transport: StdioTransportConfig, cont
     );
   }
   if (config.sandbox !== undefined && sandbox === undefined) {
-    throw unsupported(`confine server "${config.name}"`, `hand in sandbox from "portcullis/sandbox" to the host`);
+    throw unsupported(
+      `confine server "${config.name}"`,
+      `this version brings no sandbox: leave "sandbox" out, or hand one of your own to the host with "sandbox"`,
+    );
   }
   const spawn = sandbox === undefined ? runtime.spawn : sandbox.confine(config, runtime.spawn);
   let containment: ChildProcess["containment"] = "none";
@@ -149,7 +152,7 @@ function authorised(config: ServerConfig, { auth, runtime, clock, secrets }: Dia
   if (type === "none" || type === "bearer") return {};
   throw unsupported(
     `log in to server "${config.name}" with auth "${type}"`,
-    `hand in auth from "portcullis/auth" to the host`,
+    `this version brings none: use auth "bearer" with a token or "headers" of your own, or hand a part of your own to the host with "auth"`,
   );
 }
 

@@ -111,11 +111,14 @@ describe("dial", () => {
       );
   });
 
-  it("a sandbox that was not handed in names its import", () => {
+  it("a sandbox that was not handed in names what to do instead", () => {
     const spawn: Runtime["spawn"] = () => Promise.reject(new Error("unused"));
     const config = normaliseServer({ name: "a", command: "x", sandbox: { memory: 1 } });
     expect(() => dialServer(config, { runtime: runtime({ spawn }), clock, secrets })).toThrow(
-      expect.objectContaining({ code: "ERR_UNSUPPORTED_HERE", message: expect.stringContaining("portcullis/sandbox") }),
+      expect.objectContaining({
+        code: "ERR_UNSUPPORTED_HERE",
+        message: expect.stringContaining("this version brings no sandbox"),
+      }),
     );
   });
 
@@ -139,12 +142,18 @@ describe("dial", () => {
     expect(dialed.sandbox).toEqual({ environment: "allow_list", memory: "cgroup" });
   });
 
-  it.each(["oauth", "client_credentials", "mtls"])("auth %s that was not handed in names its import", (type) => {
-    const config = normaliseServer({ name: "a", url: "https://x.test", auth: { type } });
-    expect(() => dialServer(config, { runtime: runtime(), clock, secrets })).toThrow(
-      expect.objectContaining({ code: "ERR_UNSUPPORTED_HERE", message: expect.stringContaining("portcullis/auth") }),
-    );
-  });
+  it.each(["oauth", "client_credentials", "mtls"])(
+    "auth %s that was not handed in names what to do instead",
+    (type) => {
+      const config = normaliseServer({ name: "a", url: "https://x.test", auth: { type } });
+      expect(() => dialServer(config, { runtime: runtime(), clock, secrets })).toThrow(
+        expect.objectContaining({
+          code: "ERR_UNSUPPORTED_HERE",
+          message: expect.stringContaining("this version brings none"),
+        }),
+      );
+    },
+  );
 
   it("auth that was handed in makes the requests", async () => {
     const seen = await request({ url: "https://x.test/mcp", auth: { type: "oauth" } }, {
