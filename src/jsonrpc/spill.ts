@@ -6,6 +6,7 @@ import { type Aside, type AsideOptions, LongString } from "./spill_long.ts";
 import { SpillRest } from "./spill_rest.ts";
 import { JsonScan } from "./spill_scan.ts";
 import { abortSpills, type Spill, type SpillSink } from "./spill_sink.ts";
+import { SpillParts } from "./spill_parts.ts";
 import { LongResult } from "./spill_result.ts";
 
 /** Longest string that stays in its message, and the beginning that stays of a longer one, in bytes. */
@@ -76,11 +77,7 @@ export class SpillParser {
   readonly #nonce = newNonce();
   readonly #scan: JsonScan;
   readonly #rest: SpillRest;
-  readonly #longs: LongString[] = [];
-  /** Where the marks of the long strings stand in the rest. */
-  readonly #marks: number[] = [];
-  /** The result, once what would stay of it is too much. */
-  #result: LongResult | undefined;
+  readonly #parts = new SpillParts();
   /** The one of them that is under way. */
   #aside: Aside | undefined;
   #memory = 0;
@@ -105,12 +102,14 @@ export class SpillParser {
   /** Takes the next bytes; they may be reused once what is returned has settled. Never throws, never rejects. */
   push(bytes: Uint8Array): void | Promise<void> {
     const chunk = chunkOf(bytes);
-    const before = this.#result;
+    const { result } = this.#parts;
     for (let at = 0; at < bytes.length && !this.#isOver;) {
       at = this.#aside === undefined ? this.#keep(chunk, at) : this.#pass(this.#aside, chunk, at);
     }
     // What a result that has left held before is on its way to the sink until the pause is over.
-    if (!this.#isOver && before === this.#result) this.#report(this.#rest.capacity + this.#longs.length * SPILL_BYTES);
+    if (!this.#isOver && result === this.#parts.result) {
+      this.#report(this.#rest.capacity + this.#parts.size * SPILL_BYTES);
+    }
     return this.#writing;
   }
 
@@ -145,7 +144,7 @@ export class SpillParser {
     const { prefix, isInFirst } = this.#scan;
     // What ends a message needs a little: a result that just fits must not fail for its id.
     const more = prefix > 0 && !isInFirst ? MAX_PREFIX : 0;
-    return this.#maxBytes + more - this.#rest.length - this.#longs.length * SPILL_BYTES;
+    return this.#maxBytes + more - this.#rest.length - this.#parts.size * SPILL_BYTES;
   }
 
   /** The string under way has become long: it goes aside, if it may. */
@@ -153,13 +152,11 @@ export class SpillParser {
     const scan = this.#scan;
     const place = scan.placeOfString(this.#rest);
     if (place !== undefined && NEVER_SPILLED.has(place)) return void this.#refuse("too_large");
-    if (place === undefined || this.#longs.length === MAX_LONG) return scan.keepString();
+    if (place === undefined || this.#parts.size === MAX_LONG) return scan.keepString();
     scan.leaveString();
     const beginning = chunkOf(this.#rest.cut(scan.stringFrom));
-    this.#marks.push(this.#rest.length);
-    this.#mark(String(this.#longs.length));
     const long = new LongString({ ...this.#asideOptions(), headBytes: SPILL_BYTES });
-    this.#longs.push(long);
+    this.#mark(this.#parts.add(long, this.#rest.length));
     this.#aside = long;
     this.#pass(long, beginning, 0);
   }
@@ -172,36 +169,20 @@ export class SpillParser {
     if (this.#envelope()?.["result"] !== null) return false;
     scan.leaveFirst();
     const result = new LongResult({ ...this.#asideOptions(), maxDepth: this.#maxDepth - 1 });
-    this.#result = result;
+    const name = this.#parts.addResult(result, prefix);
     this.#aside = result;
     let from = prefix;
-    for (const [at, mark] of this.#marks.entries()) {
-      if (this.#isOver) return true;
-      if (!this.#isInResult(at)) continue;
-      this.#pass(result, chunkOf(this.#rest.view(from, mark)), 0);
-      this.#pass(result, chunkOf(new TextEncoder().encode(JSON.stringify(this.#noteOf(at)).slice(1, -1))), 0);
-      from = mark + this.#nonce.length + String(at).length;
+    for (const { at, length, text } of this.#parts.notes()) {
+      this.#pass(result, chunkOf(this.#rest.view(from, at)), 0);
+      this.#pass(result, chunkOf(new TextEncoder().encode(JSON.stringify(text).slice(1, -1))), 0);
+      from = at + this.#nonce.length + length;
     }
     this.#pass(result, chunkOf(this.#rest.view(from)), 0);
     if (this.#isOver) return true;
     this.#rest.shrink(prefix);
     this.#rest.append(new TextEncoder().encode('"'));
-    this.#mark(RESULT);
+    this.#mark(name);
     return true;
-  }
-
-  /** What stands in a result that left for a string that had left before. No part of it: a secret may be cut there. */
-  #noteOf(at: number): string {
-    const { writer, bytes, head } = this.#longs[at]!;
-    if (writer === undefined) return head;
-    const before = this.#longs.filter((long, other) =>
-      other < at && long.writer !== undefined && this.#isInResult(other)
-    );
-    return `[... ${bytes} bytes left out, kept apart as long text ${before.length + 1} ...]`;
-  }
-
-  #isInResult(at: number): boolean {
-    return this.#marks[at]! > this.#scan.prefix;
   }
 
   /** Closes a string in the rest that stands for something else. */
@@ -239,7 +220,7 @@ export class SpillParser {
     }
     this.#isOver = true;
     const taken = new Set(spills.map(({ writer }) => writer));
-    abortSpills(this.#writers().filter(({ writer }) => !taken.has(writer)));
+    abortSpills(this.#parts.writers().filter(({ writer }) => !taken.has(writer)));
     this.#letGo();
     return { ok: true, value, spills };
   }
@@ -248,21 +229,12 @@ export class SpillParser {
     const marked = hasLongNumber(text) ? markLongIntegers(text, this.#nonce + INTEGER) : text;
     const value: unknown = JSON.parse(marked);
     if (text.includes("__proto__") || text.includes("\\u")) dropPrototypeKeys(value);
-    if (marked === text && this.#longs.length === 0 && this.#result === undefined) return value;
+    if (marked === text && this.#parts.size === 0 && this.#parts.result === undefined) return value;
     return replaceMarked(value, this.#nonce, (mark, path) => {
       if (mark.startsWith(INTEGER)) return BigInt(mark.slice(INTEGER.length));
-      const pointer = pointerOf(path);
-      if (mark === RESULT) {
-        const { writer, bytes } = this.#result!;
-        if (writer !== undefined) spills.push({ pointer, bytes, writer, isWhole: true });
-        for (const [at, long] of this.#longs.entries()) {
-          if (this.#isInResult(at)) spills.push(...spillOf(long, pointer));
-        }
-        return this.#result!.members();
-      }
-      const long = this.#longs[Number(mark)]!;
-      spills.push(...spillOf(long, pointer));
-      return long.head;
+      const taken = this.#parts.take(mark, pointerOf(path));
+      spills.push(...taken.spills);
+      return taken.value;
     });
   }
 
@@ -291,22 +263,15 @@ export class SpillParser {
     const id = this.#claimedId();
     const found = { ...(id === undefined ? {} : { id }), ...(error === undefined ? {} : { error }) };
     this.#refusal = { ok: false, reason, ...found };
-    abortSpills(this.#writers());
+    abortSpills(this.#parts.writers());
     this.#letGo();
     return this.#refusal;
   }
 
   #letGo(): void {
     this.#rest.clear();
-    this.#longs.length = 0;
-    this.#result = undefined;
+    this.#parts.clear();
     this.#report(0);
-  }
-
-  #writers(): Pick<Spill, "writer">[] {
-    return [this.#result, ...this.#longs].flatMap((each) =>
-      each?.writer === undefined ? [] : [{ writer: each.writer }]
-    );
   }
 
   /** The id of a response that was refused, so that its request need not wait for its deadline. */
@@ -332,15 +297,9 @@ export class SpillParser {
 const MAX_LONG = 32;
 /** What the mark of an integer begins with, behind the nonce. */
 const INTEGER = "#";
-/** The mark of a whole result. */
-const RESULT = "=";
 const OPENING_BRACE = 123;
 /** An envelope is not longer. */
 const MAX_PREFIX = 4 << 10;
-
-function spillOf({ writer, bytes }: LongString, pointer: string): Spill[] {
-  return writer === undefined ? [] : [{ pointer, bytes, writer }];
-}
 
 /** RFC 6901, section 4. */
 function pointerOf(path: Path): string {

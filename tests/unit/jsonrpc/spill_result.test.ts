@@ -106,6 +106,19 @@ describe("result of which too much would stay", () => {
     }
   });
 
+  test("leaves apart from a long string that follows it in its message", () => {
+    const long = "x".repeat(70_000);
+    const result = `{"a":[${`${words},`.repeat(40)}0]}`;
+    const { value, left } = read(
+      parse(`{"jsonrpc":"2.0","result":${result},"more":"${long}","id":7}`, [1000], { maxLength: 65_536 + STAYS }),
+    );
+    expect(value).toEqual({ jsonrpc: "2.0", result: {}, more: long.slice(0, 65_536), id: 7 });
+    expect(left.map(([pointer, isWhole, , text]) => [pointer, isWhole, text === result || text === long])).toEqual([
+      ["/result", true, true],
+      ["/more", undefined, true],
+    ]);
+  });
+
   test("keeps no long string as a plain member", () => {
     const result = `{"a": "${"x".repeat(4096)}","b" : "${"y".repeat(4097)}","c":${words},"d":"${
       "z".repeat(70_000)
