@@ -1,4 +1,5 @@
 import { HostError } from "../kernel/errors.ts";
+import { adviceForCommand } from "./advice.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { CallOutcome } from "./host_port.ts";
 import { type CommandContext, type HostOptions, sessionId, withHost } from "./open_host.ts";
@@ -60,7 +61,9 @@ export function describeOutcome(outcome: CallOutcome): string {
   // Whoever gave up knows why.
   if (status === "cancelled") return status;
   const reason = error?.reason ?? error?.code;
-  return `${status}${reason === undefined ? "" : ` (${reason})`}${error === undefined ? "" : `: ${error.message}`}`;
+  return `${status}${reason === undefined ? "" : ` (${reason})`}${
+    error === undefined ? "" : `: ${adviceForCommand(error.message)}`
+  }`;
 }
 
 /** Reasons of a call that never had a server to go to. */

@@ -29,7 +29,7 @@ export async function log(context: CommandContext, options: LogOptions): Promise
     const streams = await store.streams();
     if (!options.follow && (options.stream === undefined ? streams.length === 0 : !streams.includes(options.stream))) {
       const found = streams.length === 0 ? "no stream" : streams.slice(0, 20).join(", ");
-      const wanted = options.stream ?? "a log that portcullis has written";
+      const wanted = options.stream ?? "a log, which serve writes, and other commands with --log <directory>";
       throw new HostError("ERR_CONFIG", `Cannot read the log in ${options.log}: found ${found}, wanted ${wanted}`);
     }
     for await (const event of readStreams(store, { ...options, clock: systemClock, signal: terminal.interrupted })) {

@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { type ErrorCode, isHostError } from "../kernel/errors.ts";
+import { adviceForCommand } from "./advice.ts";
 import { call } from "./call.ts";
 import { openHost as openRealHost } from "./create.ts";
 import { EXIT, EXIT_HELP } from "./exit_codes.ts";
@@ -51,10 +52,7 @@ const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
 
 /** Our own errors and the system's speak for themselves; anything else is a fault of ours and shows where. */
 function explain(error: unknown): string {
-  if (isHostError(error, "ERR_LOG_LOCKED")) {
-    return error.message.replace("open the host with takeOver: true", "use --take-over");
-  }
-  if (isHostError(error)) return error.message;
+  if (isHostError(error)) return adviceForCommand(error.message);
   if (!(error instanceof Error)) return `unexpected failure: ${String(error)}`;
   return typeof (error as { code?: unknown }).code === "string"
     ? error.message

@@ -1,4 +1,5 @@
 import { HostError } from "../kernel/errors.ts";
+import { adviceForCommand } from "./advice.ts";
 import { EXIT } from "./exit_codes.ts";
 import { exitCodeOf } from "./call.ts";
 import type { PromptRow, ReadOutcome, ResourceRow, TemplateRow } from "./host_port.ts";
@@ -105,7 +106,10 @@ async function show(
   if (isJson) await printer.line(safeJson(outcome, 2));
   else if (status === "completed") await printer.line(text);
   else if (status === "cancelled") await printer.error(status);
-  else await printer.error(`${status}${error === undefined ? "" : ` (${error.reason}): ${error.message}`}`);
+  else {
+    const why = error === undefined ? "" : ` (${error.reason}): ${adviceForCommand(error.message)}`;
+    await printer.error(`${status}${why}`);
+  }
   if (error?.reason === "invalid_arguments" || error?.reason === "not_found") return EXIT.usage;
   return exitCodeOf({ ...outcome, output: "", isError: false });
 }

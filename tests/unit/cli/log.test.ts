@@ -124,7 +124,8 @@ describe("log command", () => {
   it("says what is there when the log or the stream is missing", async () => {
     expect(await log()).toMatchObject({
       code: 2,
-      err: `error: Cannot read the log in ${directory}: found no stream, wanted a log that portcullis has written\n`,
+      err:
+        `error: Cannot read the log in ${directory}: found no stream, wanted a log, which serve writes, and other commands with --log <directory>\n`,
     });
     await write(events);
     expect(await log("--stream", "session:x")).toMatchObject({

@@ -214,11 +214,16 @@ describe("call", () => {
     [
       {
         status: "denied",
-        error: { code: "ERR_DENIED", message: "Cannot call x: nobody is there", reason: "no_approver" },
+        error: {
+          code: "ERR_DENIED",
+          message:
+            `Cannot call x: nobody is there; to allow it, hand "approve" to the host or put {} into permission.rules`,
+          reason: "no_approver",
+        },
       },
       3,
       "",
-      "error: denied (no_approver): Cannot call x: nobody is there\n",
+      "error: denied (no_approver): Cannot call x: nobody is there; to allow it, run it on a terminal, where you are asked or put {} into permission.rules\n",
     ],
     [
       { status: "failed", error: { code: "ERR_TOOL_NOT_FOUND", message: "Cannot call x: no such tool" } },
