@@ -2,8 +2,6 @@ import { HostError, isRemoteError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import { wholeText } from "../kernel/foreign_text.ts";
 import { type ErrorShape, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, UNKNOWN_METHOD } from "./message.ts";
-import type { PeerListener } from "./peer_listener.ts";
-import type { PendingTable } from "./pending.ts";
 
 /**
  * Answers what the other end asks and what takes its time. A rejection with a `RemoteError` is passed on; any other is an
@@ -30,11 +28,27 @@ export interface Asked {
 /** What becomes of an answer: a result, or an error. */
 export type Answered = { readonly result: JsonObject } | { readonly error: ErrorShape };
 
+/** A request of ours, as far as it can be asked something. */
+interface Askable {
+  readonly id: number;
+  readonly answerAsk: AskAnswerer | undefined;
+}
+
+/** Our own requests, for whose sake the other end may ask. */
+interface AskableRequests {
+  get(id: number): Askable | undefined;
+  /** The one that takes asks, if there is exactly one. */
+  onlyAskable(): Askable | undefined;
+  /** Something is asked for its sake: its time stands still. */
+  hold(request: Askable): void;
+  /** That is answered. */
+  goOn(id: number): void;
+}
+
 /** What the peer has for whoever takes its asks on. */
 export interface OpenAsksOptions {
-  readonly listener: PeerListener;
-  /** Our own requests, for whose sake the other end may ask. */
-  readonly pending: PendingTable;
+  readonly listener: { warn(kind: "misdirected_ask", excerpt: string): void; failed(error: unknown): void };
+  readonly pending: AskableRequests;
   /** Sends an answer. Throws for what is no JSON. */
   readonly reply: (id: RequestId, answer: Answered) => void;
 }
