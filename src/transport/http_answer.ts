@@ -170,7 +170,7 @@ export class AnswerReader {
   }
 
   #arrival(id: number | undefined): Arrival {
-    return new Arrival(() => this.#options.handlers.onArriving?.(id));
+    return new Arrival(() => this.#options.handlers.onArriving?.(this.#ownerOf(id)));
   }
 
   /** `id`: the request whose stream it is, if it is one's; `isWhole`: the text is all that the response holds. */
@@ -213,9 +213,12 @@ export class AnswerReader {
     const about = isWhole ? id : claimed;
     const settled = about === undefined ? (isUnread(reason) ? id : undefined) : ownId(about);
     if (settled !== undefined && (id === undefined || settled === id)) requests.settle(settled);
-    // On a stream that belongs to no request nothing is the answer to one, however little of it was read.
-    const isApart = id === undefined && this.#options.reopen !== undefined;
-    handlers.onMalformed(reason, about, isApart ? NO_REQUEST : id);
+    handlers.onMalformed(reason, about, this.#ownerOf(id));
+  }
+
+  /** On a stream that belongs to no request nothing is the answer to one, however little of it was read. */
+  #ownerOf(id: number | undefined): number | undefined {
+    return id === undefined && this.#options.reopen !== undefined ? NO_REQUEST : id;
   }
 
   /** Does nothing for a request that has its outcome. */

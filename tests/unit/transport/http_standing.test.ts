@@ -9,6 +9,8 @@ import { event, type Fetched, json, listener, profile, result, scriptedFetch, ty
 interface Open {
   readonly transport: Transport;
   readonly told: Told[];
+  /** The requests of which an answer was said to arrive. */
+  readonly arriving: (number | undefined)[];
   /** The GETs. */
   readonly gets: Fetched[];
   readonly streams: PushedStream[];
@@ -36,14 +38,18 @@ async function open(
     return stream.response;
   });
   const { handlers, told } = listener();
+  const arriving: (number | undefined)[] = [];
   const dialer = httpDialer({ url: "https://mcp.test/mcp", fetch, clock, ...options });
-  const transport = await dialer.dial(profile({ sessions }), handlers);
+  const transport = await dialer.dial(profile({ sessions }), {
+    ...handlers,
+    onArriving: (of) => void arriving.push(of),
+  });
   void transport.send({ text: '{"id":1}', method: "initialize", id: 1 });
   await settle();
   told.splice(0);
   transport.listen?.();
   await settle();
-  return { transport, told, gets, streams, clock };
+  return { transport, told, arriving, gets, streams, clock };
 }
 
 const note = { jsonrpc: "2.0", method: "notifications/tools/list_changed" };
@@ -62,6 +68,13 @@ describe("standing stream", () => {
     expect(clock.timers).toBe(0);
     await transport.close();
     expect([streams[0]!.isCancelled(), clock.timers]).toEqual([true, 0]);
+  });
+
+  test("says nothing of the answers to requests, however much arrives on it", async () => {
+    const { told, streams, arriving } = await open();
+    streams[0]!.push(`data: ${"x".repeat(200_000)}`);
+    await settle();
+    expect([told, arriving]).toEqual([[], [0]]);
   });
 
   test.each([405, 404, 400, 500, 501, 401])(
