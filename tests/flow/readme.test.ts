@@ -4,15 +4,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type EverythingHttp, startEverythingHttp } from "../../examples/everything_http.mjs";
 import { createHost } from "../../mod.ts";
 import { nodeRuntime } from "../../runtimes/node/mod.ts";
+import { loadConfig } from "../../src/config/mod.ts";
 import type { ServerConfigInput } from "../../src/servers/config_input.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const readme = readFileSync(join(root, "README.md"), "utf8");
 const entries = (JSON.parse(readFileSync(join(root, "deno.json"), "utf8")) as { exports: Record<string, string> })
   .exports;
+
+/** Where the page says that the example server listens. */
+const EVERYTHING = "http://127.0.0.1:3001/mcp";
 
 /** A program that the page shows, and what it says that it prints. */
 interface Program {
@@ -39,7 +44,12 @@ function onSources(text: string): string {
 describe("README", () => {
   const programs = readPrograms(readme);
   let directory: string;
+  let everything: EverythingHttp;
 
+  beforeAll(async () => {
+    everything = await startEverythingHttp();
+  });
+  afterAll(() => everything.close());
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), "portcullis-readme-"));
     symlinkSync(join(root, "node_modules"), join(directory, "node_modules"), "junction");
@@ -54,14 +64,22 @@ describe("README", () => {
   it.each(programs.map((program) => [program.title, program] as const))(
     "program prints what stands below it, and ends: %s",
     async (_title, { text, prints }) => {
-      writeFileSync(join(directory, "host.mts"), onSources(text));
+      writeFileSync(join(directory, "host.mts"), onSources(text.replace(EVERYTHING, everything.url)));
       const { code, out, err } = await runProgram(directory, "host.mts");
       expect([code, err]).toEqual([0, ""]);
       // Runtimes write lists with one or the other kind of quotes.
-      expect(out.replaceAll("'", '"')).toBe(prints);
+      expect(out.replaceAll("'", '"')).toBe(prints.replaceAll("'", '"'));
     },
     120_000,
   );
+
+  it("configuration that the page shows can be used", async () => {
+    const [, text] = /^```jsonc\n([^]*?)^```$/m.exec(readme)!;
+    const loaded = await loadConfig({ text: text!, file: "mcp.config.json", env: { DOCS_TOKEN: "t" } });
+    expect([...loaded.problems, ...loaded.warnings]).toEqual([]);
+    expect(loaded.servers.map(({ name }) => name)).toEqual(["files", "docs"]);
+    expect(loaded.permission?.rules).toHaveLength(1);
+  });
 
   it.each<[string, Partial<ServerConfigInput>]>([
     ["OAuth", { url: "http://127.0.0.1:1/mcp", auth: { type: "oauth" } }],
