@@ -3,6 +3,7 @@ import type { EventInput } from "../events/event.ts";
 import { untilAborted, whenAborted } from "../kernel/abort.ts";
 import type { Timer } from "../kernel/clock.ts";
 import { causeCode, HostError, isHostError } from "../kernel/errors.ts";
+import { kindOf } from "../kernel/kind_of.ts";
 import { tell } from "../kernel/listener.ts";
 import type { ContentBlock, JsonObject, Progress } from "../protocol/model.ts";
 import { faultOf, scrubbedExcerpt } from "../servers/fault.ts";
@@ -81,7 +82,13 @@ async function endLocal(call: Call, error: unknown, wasStopped: boolean, context
 
 function resultOf(result: string | { readonly content: readonly ContentBlock[] }): JsonObject {
   if (typeof result === "string") return { content: [{ type: "text", text: result }] };
-  return typeof result === "object" && result !== null ? (result as unknown as JsonObject) : {};
+  if (Array.isArray((result as { content?: unknown } | null | undefined)?.content)) {
+    return result as unknown as JsonObject;
+  }
+  throw new HostError(
+    "ERR_PROTOCOL",
+    `found ${kindOf(result)}, wanted a string or an object with content, a list of blocks`,
+  );
 }
 
 /** Fires with the caller, the session, or when the tool was silent for too long; its own progress buys it time. */

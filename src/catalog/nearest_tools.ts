@@ -13,7 +13,8 @@ const MAX_DISTANCE = 6;
  * Exact names for one that nothing has: those of the tools that have it as their own name at some server, and where it
  * is no bare name or nobody has it, those that are nearest to it. Best first, at most five, the same every time.
  */
-export function suggestNames(parts: NameParts, view: RouterView): readonly string[] {
+export function suggestNames(given: NameParts, view: RouterView): readonly string[] {
+  const parts = given.kind === "bare" ? asFull(given.tool) ?? given : given;
   const found = [...holdersOf(toolPart(parts), view)].slice(0, MAX_SUGGESTIONS);
   if (parts.kind === "bare" && found.length > 0) return found;
   for (const name of nearest(parts, view)) {
@@ -21,6 +22,12 @@ export function suggestNames(parts: NameParts, view: RouterView): readonly strin
     if (!found.includes(name)) found.push(name);
   }
   return found;
+}
+
+/** A name that others spell `server/tool`, `server.tool` or `server:tool`. */
+function asFull(name: string): NameParts | undefined {
+  const [, server, tool] = /^(?:mcp[./:])?([A-Za-z0-9_-]{1,32})[./:](.{1,256})$/.exec(name) ?? [];
+  return server === undefined || tool === undefined ? undefined : { kind: "mcp", server, tool };
 }
 
 /** Full names of the MCP tools whose own name this is, in the order of the sources. Walks all servers. */

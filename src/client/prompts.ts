@@ -15,7 +15,8 @@ export async function listPrompts(client: Requester, options: ListOptions = {}):
 }
 
 /**
- * `prompts/get`: fills a prompt in. The arguments are checked as {@link promptArguments} has it, before anything is sent.
+ * `prompts/get`: fills a prompt in. `prompt` is one of {@link listPrompts}; one made by hand lists its `arguments` too, since
+ * what it does not list is refused. The arguments are checked as {@link promptArguments} has it, before anything is sent.
  * Rejects with `ERR_INVALID_ARGUMENTS`, with what the request failed with, `ERR_PROTOCOL` for messages of a role that
  * nobody may give a prompt, and `ERR_UNSUPPORTED_HERE` where the server declares no prompts or asks for input first.
  */

@@ -85,11 +85,15 @@ export function resultOf(reply: Reply, method: string): Readonly<Record<string, 
   );
 }
 
-/** True where a server says that it has no such resource, in the words of any revision. */
+/** What servers of the official TypeScript package answer, without the `data` that tells it from other bad parameters. */
+const NOT_FOUND_TEXT = /\bResource \S+ not found$/;
+
+/** True where a server says that it has no such resource, in the words of any revision or of the official packages. */
 export function isResourceNotFound(error: unknown): boolean {
   if (!isRemoteError(error)) return false;
-  return error.code === NOT_FOUND ||
-    (error.code === INVALID_PARAMS && typeof asObject(error.data)?.["uri"] === "string");
+  const { code, data, message } = error;
+  return code === NOT_FOUND ||
+    (code === INVALID_PARAMS && (typeof asObject(data)?.["uri"] === "string" || NOT_FOUND_TEXT.test(message)));
 }
 
 /**

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { HostError } from "../kernel/errors.ts";
+import { nearestWord } from "../kernel/nearest.ts";
 import type { Risk } from "./request.ts";
 
 /** What a rule, a default or a person says to a call. */
@@ -68,7 +69,7 @@ export const ruleSchema: v.GenericSchema<unknown, Rule> = v.pipe(
     session: v.exactOptional(pattern),
     decision: v.picklist(["allow", "ask", "deny"], "allow, ask or deny"),
     name: v.exactOptional(pattern),
-  }, wantedObject),
+  }, anObjectOf("tool", "uri", "prompt", "server", "risk", "source", "session", "decision", "name")),
   // Nothing is two of them: a rule that seems to protect something and never fits would be worse than none.
   v.check(
     ({ tool, uri, prompt }) => [tool, uri, prompt].filter((kind) => kind !== undefined).length <= 1,
@@ -81,11 +82,15 @@ export const permissionSchema: v.GenericSchema<unknown, PermissionConfig> = v.st
   rules: v.exactOptional(
     v.pipe(v.array(ruleSchema, "a list of rules"), v.maxLength(MAX_RULES, `at most ${MAX_RULES} rules`)),
   ),
-}, wantedObject);
+}, anObjectOf("rules"));
 
-function wantedObject(issue: v.BaseIssue<unknown>): string {
-  if (issue.expected === "never") return "no such key";
-  return issue.path === undefined ? "an object" : "this key";
+/** The message of a strict object with these keys. */
+function anObjectOf(...keys: readonly string[]): (issue: v.BaseIssue<unknown>) => string {
+  return (issue) => {
+    if (issue.expected !== "never") return issue.path === undefined ? "an object" : "this key";
+    const guess = nearestWord(String(issue.path?.at(-1)?.key), keys);
+    return guess === undefined ? "no such key" : `no such key, did you mean "${guess}"`;
+  };
 }
 
 /** Checks rules that come from code or configuration. Throws `ERR_CONFIG` that names the place and what was wanted there. */

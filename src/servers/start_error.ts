@@ -50,9 +50,17 @@ function found({ error, exitCode, signal }: Crash, step: StartStep, scrubber: Sc
   if (!isTimeout && exitCode !== undefined) return `it exited with code ${exitCode} before it ${step}`;
   if (!isTimeout && signal !== undefined) return `it was ended by ${signal} before it ${step}`;
   const message = faultOf(error, scrubber).message.replace(UNNAMED, "");
-  const text = message.charAt(0).toLowerCase() + message.slice(1);
+  const text = message.charAt(0).toLowerCase() + message.slice(1) + adviceOn(error);
   const asked = isTimeout ? error.facts["method"] : undefined;
   return typeof asked === "string" ? `${text} (it was asked ${asked})` : text;
+}
+
+/** A command line where a command should be is found by nobody: no shell takes it apart. */
+function adviceOn(error: unknown): string {
+  if (!isHostError(error, "ERR_START_FAILED")) return "";
+  const { command, cause } = error.facts;
+  const isAbsent = cause === "ENOENT" || cause === "NotFound";
+  return isAbsent && typeof command === "string" && /\S\s+\S/.test(command) ? `; arguments go into "args"` : "";
 }
 
 /** The last lines that a server wrote to standard error: scrubbed, at most five and 200 characters each, without what cannot be seen. */

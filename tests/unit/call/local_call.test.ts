@@ -51,6 +51,23 @@ describe("a local tool", () => {
     });
   });
 
+  it.each([
+    ["3", 3],
+    ["undefined", undefined],
+    ["null", null],
+    ["a list", ["text"]],
+    ["an object", { text: "x" }],
+  ])("that answers %s is told what a tool answers", async (found, result) => {
+    const scene = await callScene({ localTools: [tool(() => result as never)] });
+    expect(await scene.executor.call("work", {})).toMatchObject({
+      status: "failed",
+      error: {
+        reason: "invalid_result",
+        message: `Local tool failed: found ${found}, wanted a string or an object with content, a list of blocks`,
+      },
+    });
+  });
+
   it("that throws has failed; its words reach the caller, scrubbed, and not the log", async () => {
     const scene = await callScene({
       localTools: [tool(() => {

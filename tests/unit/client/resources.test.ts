@@ -102,6 +102,13 @@ describe("reading a resource", () => {
     ["-32002 without data", remote(-32002), true],
     ["-32602 with the address", remote(-32602, { uri: "a" }), true],
     ["-32602 without it", remote(-32602), false],
+    [
+      "-32602 in the words of the official package",
+      new RemoteError(-32602, "MCP error -32602: Resource a:b not found"),
+      true,
+    ],
+    ["-32602 about something else", new RemoteError(-32602, "Resource template not found in the cache"), false],
+    ["other words", new RemoteError(-32603, "Resource a:b not found"), false],
     ["another error", remote(-32603, { uri: "a" }), false],
   ])("%s says whether it is not there (C-RSRC-01)", async (_code, error, isNotFound) => {
     const reading = readResource(fakeRequester(() => error, { capabilities }), "a");

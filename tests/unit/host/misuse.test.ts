@@ -149,3 +149,19 @@ it.each<[string, unknown]>([
   await expect(host.syncGlobalMcpServers({} as never)).rejects.toMatchObject({ code: "ERR_INVALID_ARGUMENTS" });
   await host.close();
 });
+
+it.each([
+  [
+    "node x.js",
+    `Cannot start "node x.js": the command or its working directory was not found; arguments go into "args"`,
+  ],
+  ["nowhere", `Cannot start "nowhere": the command or its working directory was not found`],
+])("a server whose command %s is not found says why", async (command, found) => {
+  const host = await createHost(base as unknown as HostOptions);
+  const session = await host.session();
+  expect(await rejection(session.addMcp({ name: "a", command }))).toMatchObject({
+    code: "ERR_START_FAILED",
+    message: `Cannot start server "a": ${found.charAt(0).toLowerCase()}${found.slice(1)}`,
+  });
+  await host.close();
+});

@@ -234,7 +234,7 @@ describe("shape of rules", () => {
   it.each<[unknown, string]>([
     [null, "Cannot use permission: found null, wanted an object"],
     [[{}], `Cannot use permission.0: found "0", wanted no such key`],
-    [{ rule: [] }, `Cannot use permission.rule: found "rule", wanted no such key`],
+    [{ rule: [] }, `Cannot use permission.rule: found "rule", wanted no such key, did you mean "rules"`],
     [{ rules: {} }, "Cannot use permission.rules: found Object, wanted a list of rules"],
     [{ rules: [{}] }, "Cannot use permission.rules.0.decision: found undefined, wanted this key"],
     [
@@ -243,7 +243,7 @@ describe("shape of rules", () => {
     ],
     [
       { rules: [{ decision: "deny", tols: "x" }] },
-      `Cannot use permission.rules.0.tols: found "tols", wanted no such key`,
+      `Cannot use permission.rules.0.tols: found "tols", wanted no such key, did you mean "tool"`,
     ],
     [
       { rules: [{ decision: "deny", tool: "" }] },
