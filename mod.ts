@@ -49,6 +49,7 @@ export {
   type EventType,
   type HostEvent,
 } from "./src/events/event.ts";
+export type { EventPayloads, KnownEvent } from "./src/events/payloads.ts";
 export { eventSchema, payloadSchemas } from "./src/events/schema.ts";
 export type { EventStore, LogFactory, StreamHead, StreamWriter } from "./src/events/store.ts";
 export { memoryLog } from "./src/events/memory_store.ts";

@@ -69,7 +69,7 @@ export interface EventInput {
   readonly cause?: EventCursor;
 }
 
-/** One record of the log. Key order is fixed, so that equal events are equal bytes. */
+/** One record of the log. Key order is fixed, so that equal events are equal bytes. `KnownEvent` is its type by its `type`. */
 export interface HostEvent {
   /** See {@link EVENT_VERSION}. */
   readonly v: number;

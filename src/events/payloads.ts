@@ -1,4 +1,4 @@
-import type { EventCursor } from "./event.ts";
+import type { EventCursor, HostEvent } from "./event.ts";
 import type {
   actors,
   callers,
@@ -185,6 +185,34 @@ export type EventPayloads = {
     readonly preview?: string | undefined;
   };
 };
+
+/**
+ * An event of a type that a host of this version writes by itself: its `type` tells what its `payload` is. A log may hold
+ * others too, of other versions and of turns, so that what is read from it is a {@link HostEvent} first.
+ *
+ * @example
+ * ```ts
+ * import type { HostEvent, KnownEvent } from "portcullis";
+ *
+ * export function describe(read: HostEvent): string {
+ *   const event = read as KnownEvent;
+ *   switch (event.type) {
+ *     case "permission.resolved":
+ *       return `${event.payload.requestId}: ${event.payload.decision}`;
+ *     case "tool.completed":
+ *       return `${event.payload.tool} took ${event.payload.durationMs} ms`;
+ *     default:
+ *       return read.type;
+ *   }
+ * }
+ * ```
+ */
+export type KnownEvent = {
+  readonly [T in keyof EventPayloads]: Omit<HostEvent, "type" | "payload"> & {
+    readonly type: T;
+    readonly payload: EventPayloads[T];
+  };
+}[keyof EventPayloads];
 
 /**
  * An event as its writer makes it, with its payload checked:

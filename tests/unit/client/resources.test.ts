@@ -8,6 +8,7 @@ import {
   unsubscribeResource,
   updatedResource,
 } from "../../../src/client/resources.ts";
+import { RemoteError } from "../../../src/kernel/errors.ts";
 import type { JsonObject } from "../../../src/protocol/model.ts";
 import { fakeRequester, remote } from "./fake_requester.ts";
 
