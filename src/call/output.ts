@@ -4,6 +4,7 @@ import { untilAborted } from "../kernel/abort.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { exactJson } from "../kernel/exact_json.ts";
 import { HostError } from "../kernel/errors.ts";
+import { wholeText } from "../kernel/foreign_text.ts";
 import type { CallToolResult, ContentBlock, JsonObject } from "../protocol/model.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import type { ArtifactRef, ArtifactStore } from "../store/artifacts.ts";
@@ -50,7 +51,6 @@ export interface OutputOptions {
   readonly patienceMs?: number;
 }
 
-const MAX_LABEL = 200;
 const PATIENCE_MS = 10_000;
 
 /** For how long a call that has its answer waits for a store: what is left of its time, but neither too little nor too much. */
@@ -258,7 +258,7 @@ function base64Bytes(data: unknown): number | undefined {
   return Math.floor(data.length * 0.75) - padding;
 }
 
-/** A label stays one line, whatever its server put into it. */
+/** A label stays one line, whatever its server put into it, and whole, since it is scrubbed later. */
 function oneLine(text: string): string {
-  return text.slice(0, MAX_LABEL).replace(/[\p{Cc}\p{Zl}\p{Zp}\]]/gu, " ");
+  return wholeText(text).replace(/[\p{Cc}\p{Zl}\p{Zp}\]]/gu, " ");
 }

@@ -1,5 +1,6 @@
 import type { EventInput } from "../events/event.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
+import { wholeText } from "../kernel/foreign_text.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { resolvedEvent } from "../permission/gate_events.ts";
 import type { Allowed, Caller, Denied, Gate, GateRequest } from "../permission/request.ts";
@@ -247,7 +248,7 @@ export class Reading {
     way = "",
   ): Passage {
     const what = uri === undefined ? `Prompt ${prompt}` : `Read of ${uri}`;
-    const message = `${what.slice(0, 300)} of server "${server}" was denied: ${denialText(denied)}${way}`;
+    const message = `${wholeText(what)} of server "${server}" was denied: ${denialText(denied)}${way}`;
     const isGivenUp = this.signal.aborted && !isHostError(this.signal.reason, "ERR_SESSION_CLOSED");
     const reason = this.signal.aborted ? "session_closed" : denied.reason;
     const failure = isGivenUp ? GIVEN_UP : this.#shown({ status: "denied", reason, code: "ERR_DENIED", message });

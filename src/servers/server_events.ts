@@ -4,9 +4,10 @@ import type { SchemaConcern } from "../catalog/tool_schemas.ts";
 import type { ServerFacts } from "../client/client.ts";
 import type { EventInput } from "../events/event.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
+import { wholeText } from "../kernel/foreign_text.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import type { Crash } from "./crash.ts";
-import { faultOf, headOf, scrubbedExcerpt, scrubbedTail } from "./fault.ts";
+import { faultOf, scrubbedExcerpt, scrubbedTail } from "./fault.ts";
 
 // Events of a server's life. Whatever a server says of itself is cut before it enters one.
 
@@ -220,7 +221,7 @@ export function offersChangedEvent(
   const changed = [...after].filter(([key, item]) =>
     before.has(key) && canonicalJson(before.get(key)) !== canonicalJson(item)
   ).map(([key]) => key);
-  const shown = (keys: readonly string[]): string[] => keys.map((key) => headOf(key, MAX_NAME));
+  const shown = (keys: readonly string[]): string[] => keys.map((key) => wholeText(key));
   return {
     type: "mcp.catalog.changed",
     payload: {

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
+import { readOutput } from "../../../src/call/output.ts";
 import { SecretRegistry } from "../../../src/kernel/secrets.ts";
 import { createScrubber } from "../../../src/scrub/known_values.ts";
 import { isHostError } from "../../../src/kernel/errors.ts";
 import { scrubbedExcerpt, scrubbedTail } from "../../../src/servers/fault.ts";
-import { readyEvent, rejectedEvents } from "../../../src/servers/server_events.ts";
+import { offersChangedEvent, readyEvent, rejectedEvents } from "../../../src/servers/server_events.ts";
 import { shownError } from "../../../src/servers/shown_error.ts";
 import { wrongResponse } from "../../../src/transport/http_body.ts";
 
@@ -75,4 +76,19 @@ test("what is quoted of a response is whole and as it came until it is scrubbed"
   const response = new Response("", { status: 500, headers: { "content-type": "text/S3cretValue-ABCDEFGH" } });
   const shown = shownError(wrongResponse("read", response, "a message", ""), mixed) as Error;
   expect(JSON.stringify([shown, shown.message]).toLowerCase()).not.toContain("s3cretvalue");
+});
+
+test("addresses of what a server offers, and labels of what is no text, are scrubbed whole", async () => {
+  const scrubber = scrubberOfOne();
+  for (let lead = 0; lead < 260; lead += 20) {
+    const uri = `${"x".repeat(lead)}${SECRET}`;
+    const event = offersChangedEvent("a", "resources", new Map(), new Map([[uri, {}]]));
+    expect(showsAny(JSON.stringify(scrubber.value(event.payload))), `event after ${lead}`).toBe(false);
+    const output = await readOutput(
+      { content: [{ type: "resource_link", uri, mimeType: uri }] },
+      { scrubber, previewBytes: 500, maxOutputBytes: 1 << 20, onError: () => {} },
+      undefined,
+    );
+    expect(showsAny(JSON.stringify(output)), `label after ${lead}`).toBe(false);
+  }
 });
