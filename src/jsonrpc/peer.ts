@@ -140,6 +140,7 @@ export class Peer implements TransportHandlers {
         quiet: options.quiet === true,
         takesSpills: options.takesSpills === true,
         answerAsk: options.answerAsk,
+        asks: 0,
         openAsks: 0,
         heldAt: 0,
       });
@@ -164,6 +165,11 @@ export class Peer implements TransportHandlers {
       throw notJson(method, cause);
     }
     return this.#transport?.send({ text, method, params });
+  }
+
+  /** What the server has asked belongs to a session that it has forgotten: nobody waits for the answers. */
+  endAsks(): void {
+    this.#questions.endAll();
   }
 
   /** Nothing more is sent from now on; what is in flight settles when the transport has ended. */

@@ -5,9 +5,15 @@ import { type ErrorShape, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, UNKNO
 
 /**
  * Answers what the other end asks and what takes its time. A rejection with a `RemoteError` is passed on; any other is an
- * internal error of this side. The signal fires when nobody waits for the answer any more.
+ * internal error of this side. The signal fires when nobody waits for the answer any more. `isOwn`: it came on a stream that
+ * the request has for itself; where all requests share one, it may also belong to one that was given up before.
  */
-export type AskAnswerer = (method: string, params: unknown, signal: AbortSignal) => Promise<JsonObject>;
+export type AskAnswerer = (
+  method: string,
+  params: unknown,
+  signal: AbortSignal,
+  isOwn?: boolean,
+) => Promise<JsonObject>;
 
 /** Whom a method is asked of: somebody who answers for the connection as a whole, or the request that it belongs to. */
 export type Askee = AskAnswerer | "request";
@@ -23,6 +29,7 @@ export interface Asked {
   readonly method: string;
   readonly params: unknown;
   readonly of: number | undefined;
+  readonly isOwn: boolean;
 }
 
 /** What becomes of an answer: a result, or an error. */
@@ -32,6 +39,8 @@ export type Answered = { readonly result: JsonObject } | { readonly error: Error
 interface Askable {
   readonly id: number;
   readonly answerAsk: AskAnswerer | undefined;
+  /** What was asked for its sake so far. */
+  asks: number;
 }
 
 /** Our own requests, for whose sake the other end may ask. */
@@ -47,7 +56,10 @@ interface AskableRequests {
 
 /** What the peer has for whoever takes its asks on. */
 export interface OpenAsksOptions {
-  readonly listener: { warn(kind: "misdirected_ask", excerpt: string): void; failed(error: unknown): void };
+  readonly listener: {
+    warn(kind: "misdirected_ask" | "duplicate_id", excerpt: string): void;
+    failed(error: unknown): void;
+  };
   readonly pending: AskableRequests;
   /** Sends an answer. Throws for what is no JSON. */
   readonly reply: (id: RequestId, answer: Answered) => void;
@@ -58,6 +70,8 @@ interface OpenAsk extends Asked {
 }
 
 const MAX_OPEN = 32;
+/** Asks for the sake of one request: the time that they take is not the request's, so there must be an end of them. */
+const MAX_OF_REQUEST = 64;
 /** Asks whose late withdrawal is still recognised: its id may be that of a request of ours, too. */
 const MAX_ENDED = 64;
 
@@ -75,24 +89,32 @@ export class OpenAsks {
   }
 
   /** Takes on what is asked, on the stream of the request `of` where it has one. Gives the error to refuse it with. */
-  take({ id, method, params }: Omit<Asked, "of">, of: number | undefined): ErrorShape | undefined {
+  take(
+    { id, method, params }: Pick<Asked, "id" | "method" | "params">,
+    of: number | undefined,
+  ): ErrorShape | undefined {
     const askee = this.#askee(method);
     if (askee === undefined) return UNKNOWN_METHOD;
-    if (this.#open.has(id)) return { code: INVALID_REQUEST, message: "Invalid Request: its id is in use" };
-    if (this.#open.size >= MAX_OPEN) return { code: INTERNAL_ERROR, message: "Too many requests are open" };
-    if (askee !== "request") {
-      this.#start({ id, method, params, of: undefined }, askee);
+    const { pending, listener } = this.#options;
+    if (this.#open.has(id)) {
+      // Servers repeat what is open on a stream that is taken up again. It has one answer, and that is to come.
+      listener.warn("duplicate_id", wholeText(method));
       return undefined;
     }
-    const { pending, listener } = this.#options;
+    if (this.#open.size >= MAX_OPEN) return { code: INTERNAL_ERROR, message: "Too many requests are open" };
+    if (askee !== "request") {
+      this.#start({ id, method, params, of: undefined, isOwn: false }, askee);
+      return undefined;
+    }
     // On a stream of its own there is no doubt whose it is; on one for all, only where a single request can be meant.
     const owner = of === undefined ? pending.onlyAskable() : pending.get(of);
     if (owner?.answerAsk === undefined) {
       listener.warn("misdirected_ask", wholeText(method));
       return { code: INVALID_REQUEST, message: "Invalid Request: it belongs to no request that takes it" };
     }
+    if (++owner.asks > MAX_OF_REQUEST) return { code: INVALID_REQUEST, message: "Invalid Request: it asks too much" };
     pending.hold(owner);
-    this.#start({ id, method, params, of: owner.id }, owner.answerAsk);
+    this.#start({ id, method, params, of: owner.id, isOwn: of !== undefined }, owner.answerAsk);
     return undefined;
   }
 
@@ -117,16 +139,19 @@ export class OpenAsks {
     for (const ask of this.#open.values()) if (ask.of === request) this.#end(ask, "Its request has ended");
   }
 
-  /** Nothing can be answered any more. */
+  /** Nothing that is open can be answered any more: the connection has ended, or the session in which it was asked. */
   endAll(): void {
-    for (const ask of this.#open.values()) this.#end(ask, "Its connection has ended");
+    for (const ask of this.#open.values()) {
+      this.#end(ask, "Its connection or its session has ended");
+      if (ask.of !== undefined) this.#options.pending.goOn(ask.of);
+    }
   }
 
   async #answer(ask: OpenAsk, answer: AskAnswerer): Promise<void> {
-    const { id, method, params, of, controller } = ask;
+    const { id, method, params, of, isOwn, controller } = ask;
     let answered: Answered;
     try {
-      answered = { result: await answer(method, params, controller.signal) };
+      answered = { result: await answer(method, params, controller.signal, isOwn) };
     } catch (error) {
       if (controller.signal.aborted) return;
       answered = { error: this.#errorOf(error) };

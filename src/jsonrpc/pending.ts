@@ -43,7 +43,9 @@ export interface PendingRequest {
   readonly takesSpills: boolean;
   /** Answers what the other end asks for its sake. Absent where it takes no asks. */
   readonly answerAsk: AskAnswerer | undefined;
-  /** What was asked for its sake and is not answered yet. */
+  /** What was asked for its sake so far. */
+  asks: number;
+  /** What of it is not answered yet. */
   openAsks: number;
   /** Since when its time stands still, where it does. */
   heldAt: number;

@@ -147,7 +147,12 @@ export class Opening {
     this.#peer = peer;
     this.speak(peer, era);
     const profile = dialer.kind === "web" ? era.profile : this.#profileOfPipe(era.profile);
-    if (onSessionLost !== undefined) peer.onSessionLost = () => onSessionLost(peer);
+    if (onSessionLost !== undefined) {
+      peer.onSessionLost = () => {
+        peer.endAsks();
+        return onSessionLost(peer);
+      };
+    }
     const dialling = dialer.dial(profile, peer, this.#signal);
     try {
       this.#transport = await this.bounded(dialling);

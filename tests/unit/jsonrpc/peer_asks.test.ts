@@ -265,18 +265,53 @@ describe("bounds of asks", () => {
     expect(stage.answers()).toMatchObject(Array.from({ length: 5 }, (_, at) => refusedAs(20 + at, -32601)));
   });
 
-  test("an id that is in use is refused; its text is another one, and after the answer it is free", async () => {
+  test("a repeat of what is open is no other ask; the text of its id is one, and after the answer it is free", async () => {
     const stage = asking();
     stage.ask({ answerAsk: stage.answerAsk });
     stage.hears(1);
     stage.hears(1);
     stage.hears("1");
     expect(stage.open).toHaveLength(2);
-    expect(stage.answers()).toMatchObject([refusedAs(1, -32600)]);
+    expect([stage.answers(), stage.warnings]).toEqual([[], ["duplicate_id"]]);
     stage.open[0]!.answer({});
     await settle();
+    expect(stage.answers()).toMatchObject([{ id: 1, result: {} }]);
     stage.hears(1);
     expect(stage.open).toHaveLength(3);
+  });
+
+  test("more than 64 for the sake of one request are refused: its time stands still meanwhile (A-26)", async () => {
+    const stage = asking();
+    stage.ask({ answerAsk: stage.answerAsk });
+    for (let id = 0; id < 70; id++) {
+      if (id % 10 === 0) await stage.clock.advance(1000);
+      stage.hears(id);
+      stage.open.at(-1)!.answer({});
+      await settle();
+    }
+    expect(stage.open).toHaveLength(64);
+    expect(stage.answers().slice(64)).toMatchObject(Array.from({ length: 6 }, (_, at) => refusedAs(64 + at, -32600)));
+  });
+});
+
+describe("session that the server has forgotten", () => {
+  test("takes its asks along: nothing of them is answered, their ids are free, and the time of requests goes on", async () => {
+    const stage = asking();
+    const asked = stage.ask({ timeoutMs: 1000, maxTotalMs: 5000, answerAsk: stage.answerAsk });
+    stage.hears(1);
+    stage.hears(2, ROOTS);
+    stage.peer.endAsks();
+    expect(stage.open.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+    for (const open of stage.open) open.answer({ late: true });
+    await settle();
+    expect(stage.answers()).toEqual([]);
+    stage.hears(1);
+    expect(stage.open).toHaveLength(3);
+    stage.open[2]!.answer({ now: true });
+    await settle();
+    expect(stage.answers()).toMatchObject([{ id: 1, result: { now: true } }]);
+    await stage.clock.advance(1000);
+    expect(asked.outcome).toMatchObject({ error: { code: "ERR_TIMEOUT" } });
   });
 });
 
