@@ -22,7 +22,7 @@ export const SIZE_BUDGETS = {
     gzipBytes: 20 * KIB,
     heldBytes: 20 * KIB,
   },
-  "./client, whole": { file: "src/client/mod.ts", gzipBytes: 32 * KIB, heldBytes: 32 * KIB },
+  "./client, whole": { file: "src/client/mod.ts", gzipBytes: 34 * KIB, heldBytes: 34 * KIB },
   ".": { file: "mod.ts", gzipBytes: 45 * KIB },
   "./app": { file: "src/app/mod.ts", gzipBytes: 75 * KIB },
 };

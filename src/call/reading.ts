@@ -123,7 +123,7 @@ export class Reading {
   asking({ server, uri, prompt }: ReadingTarget): AskServerOptions {
     const { clock, asks, scrubber } = this.#context;
     const { signal, options: { timeoutMs } } = this;
-    const asking = { clock, signal, timeoutMs };
+    const asking = { clock, signal, timeoutMs, session: this.#context.session };
     if (asks === undefined) return asking;
     const shown: AskSubject = uri === undefined ? { prompt: scrubber.text(prompt) } : { uri: scrubber.text(uri) };
     const owner = {

@@ -7,6 +7,7 @@ import { canonicalJson } from "../kernel/canonical.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { JsonObject } from "../protocol/model.ts";
 import { faultOf } from "../servers/fault.ts";
+import { noteGivenUp, ownAsks } from "../servers/given_up.ts";
 import type { Server, ServerLease } from "../servers/server.ts";
 import type { Call } from "./call.ts";
 import { callFailed, callStarted, toolStarted } from "./call_events.ts";
@@ -147,7 +148,7 @@ async function send(
   inputs: Inputs | undefined,
   context: ServerCallContext,
 ): Promise<Reply> {
-  const { onError } = context;
+  const { onError, session, clock } = context;
   const trace = context.trace?.();
   const { logLevel } = server.config;
   const options = {
@@ -155,7 +156,7 @@ async function send(
     signal: call.signal,
     maxTotalMs,
     takesSpills: true,
-    ...(inputs === undefined ? {} : { asks: inputs.answer }),
+    ...(inputs === undefined ? {} : { asks: ownAsks(lease.client, session, clock, inputs.answer) }),
     ...(trace === undefined ? {} : { trace }),
     ...(logLevel === undefined ? {} : { logLevel }),
   };
@@ -163,6 +164,7 @@ async function send(
     const reply = input === undefined
       ? await lease.client.callTool(entry.name, call.args, options)
       : await lease.client.request("tools/call", { name: entry.name, arguments: call.args, ...input }, options);
+    noteGivenUp(lease.client, session, clock, reply);
     // A call that finds the connection dead may be faster than the event that says why.
     if (reply.kind === "failed" && !lease.client.isOpen) await lease.whenLost();
     return reply;

@@ -7,6 +7,7 @@ import { faultOfForm, fillForm } from "./form.ts";
 import { faultOfRoot, type Root } from "./roots.ts";
 import { faultOfUrl, lookOf, type UrlAsk } from "./url_ask.ts";
 
+export type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
 export type { Root } from "./roots.ts";
 
 /** A server wants a form filled in (client/elicitation, mode `form`). Its texts are the server's: show who asks. */

@@ -5,6 +5,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { isHostError, unsupported } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { Loss } from "./connection.ts";
+import { noteGivenUp, ownAsks } from "./given_up.ts";
 import type { Server } from "./server.ts";
 
 export interface AskServerOptions {
@@ -12,6 +13,8 @@ export interface AskServerOptions {
   readonly signal: AbortSignal;
   /** Silence after which it fails, ms, waiting for the server included. Default: the server's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
+  /** Whose request it is; wanted beside `answers`. */
+  readonly session?: string;
   /** Answers what the server asks for the sake of the request. Absent: a server that asks gets nothing, and it fails. */
   readonly answers?: RoundAnswers;
 }
@@ -34,16 +37,17 @@ const REFUSALS: ReadonlySet<unknown> = new Set(["ERR_DENIED", "ERR_NOT_LOGGED"])
  */
 export async function askServer(
   server: Server,
-  { clock, signal, timeoutMs = server.config.timeoutMs, answers }: AskServerOptions,
+  { clock, signal, timeoutMs = server.config.timeoutMs, session = "", answers }: AskServerOptions,
   ask: (client: Client, request: AskingRequest) => Promise<Reply>,
 ): Promise<Asked> {
   let until = clock.monotonic() + timeoutMs;
-  const answering = answers && notCounted(answers, clock, (ms) => until += ms);
+  const counted = answers && notCounted(answers, clock, (ms) => until += ms);
   for (let isAgain = false;; isAgain = true) {
     const remainingMs = Math.max(1, until - clock.monotonic());
     const lease = server.tryAcquire() ?? await server.acquire({ signal, timeoutMs: remainingMs });
     try {
       const { client } = lease;
+      const answering = counted && ownAnswers(counted, client, session, clock);
       const options = {
         signal,
         clock,
@@ -56,6 +60,7 @@ export async function askServer(
         client,
         (method, params) => goInRounds(client, method, params, answering ?? nobodyAnswers(method), options),
       );
+      noteGivenUp(client, session, clock, reply);
       if (reply.kind === "failed" && !lease.client.isOpen) await lease.whenLost();
       const { loss } = lease;
       const isLost = reply.kind === "failed" && !REFUSALS.has(reply.error.code) &&
@@ -65,6 +70,13 @@ export async function askServer(
       lease.release();
     }
   }
+}
+
+/** The same answers, to what can be nobody else's. */
+function ownAnswers(answers: RoundAnswers, client: Client, session: string, clock: Clock): RoundAnswers {
+  const { alone } = answers;
+  if (alone === undefined) return answers;
+  return { ...answers, alone: ownAsks(client, session, clock, typeof alone === "function" ? alone : alone.answer) };
 }
 
 /** The same answers; `add` gets the time that each took, which does not count. */
