@@ -1,9 +1,10 @@
 import { untilAborted } from "../kernel/abort.ts";
-import type { Clock } from "../kernel/clock.ts";
+import { atMost, type Clock } from "../kernel/clock.ts";
 import { HostError, isRemoteError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import { tell } from "../kernel/listener.ts";
 import type { Peer } from "../jsonrpc/peer.ts";
+import { timedOut } from "../jsonrpc/peer_errors.ts";
 import type { Settled } from "../jsonrpc/pending.ts";
 import { isOutdated } from "../protocol/classify_probe.ts";
 import type { Era } from "../protocol/era.ts";
@@ -28,6 +29,8 @@ import type { FailedReply, Reply } from "./reply.ts";
 
 const TIMEOUT_MS = 60_000;
 const MAX_TOTAL_MS = 600_000;
+/** Longer than anything takes that a request waits for. */
+const LONGEST_WAIT_MS = 1e9;
 
 /** What a client is made of. */
 export interface ClientParts {
@@ -46,13 +49,13 @@ export class PeerClient implements Client {
   readonly #options: ConnectOptions;
   readonly #asks: ConnectionAsks | undefined;
   readonly #cache: CachedConnection | undefined;
-  /** Arguments are repeated in headers: only what goes over HTTP has any. */
-  readonly #hasHeaders: boolean;
-  /** Connections to a server that was exchanged, on which requests were in flight. */
-  readonly #left: Peer[] = [];
+  /** Connections to a server that was exchanged, until the last request of each has settled. */
+  readonly #left = new Set<Peer>();
   /** Requests that stand until they are given up, by their ids. */
   readonly #standing = new Map<unknown, StandingRequest>();
   #relisting: Promise<void> | undefined;
+  /** Set while it is found out anew how the server speaks: what is asked meanwhile waits. */
+  #following: Promise<void> | undefined;
 
   constructor({ negotiated, clock, options, asks }: ClientParts) {
     this.#negotiated = negotiated;
@@ -60,7 +63,6 @@ export class PeerClient implements Client {
     this.#options = options;
     this.#asks = asks;
     this.#cache = options.cache?.connection(options.dialer.key, options.identity);
-    this.#hasHeaders = options.dialer.kind === "web";
     this.#facts = factsOf(negotiated.era, negotiated);
   }
 
@@ -115,27 +117,45 @@ export class PeerClient implements Client {
   }
 
   notify(method: string, params?: JsonObject): void {
-    void this.#negotiated.peer.notify(method, params);
+    const send = (): void => void this.#negotiated.peer.notify(method, params);
+    if (this.#following === undefined) return send();
+    void this.#following.catch(() => {/* the server speaks as before */}).then(() => this.#tell(send));
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#negotiated.peer, ...this.#left].map((peer) => peer.close()));
+    await Promise.all([this.#negotiated, ...this.#left].map((each) => each.close()));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
+  /** `sent` is how many times the request went out before, each time refused by proof. */
   #send(
     method: string,
     params: JsonObject | undefined,
     options: RequestOptions,
     finish: (reply: Reply) => Reply,
-    again = false,
+    sent = 0,
   ): Promise<Reply> {
+    const { timeoutMs = TIMEOUT_MS, maxTotalMs = MAX_TOTAL_MS, standing } = options;
+    const deadline = this.#clock.monotonic() + maxTotalMs;
+    const remainingMs = (): number => deadline - this.#clock.monotonic();
+    /** Sends once `first` is over, with what that leaves of the time. What `first` rejects with stands in the way. */
+    const sendAfter = async (first: Promise<void>, sent: number): Promise<Reply> => {
+      try {
+        const waiting = untilAborted(first.then(remainingMs), `Request ${method}`, options.signal);
+        const waitMs = Math.min(timeoutMs, remainingMs(), LONGEST_WAIT_MS);
+        const maxTotalMs = await atMost(this.#clock, waitMs, waiting) ?? 0;
+        if (maxTotalMs > 0) return await this.#send(method, params, { ...options, maxTotalMs }, finish, sent);
+        throw timedOut({ method, timeoutMs, deadline: 0, hardDeadline: remainingMs() });
+      } catch (error) {
+        return failed(error as FailedReply["error"], sent > 0, sent > 0, sent && sent - 1);
+      }
+    };
+    if (this.#following !== undefined) return sendAfter(this.#following, sent);
     const negotiated = this.#negotiated;
     const { era, peer } = negotiated;
-    const { timeoutMs = TIMEOUT_MS, maxTotalMs = MAX_TOTAL_MS, standing } = options;
     let prepared: JsonObject | undefined;
     let standingId: number | undefined;
     try {
@@ -143,7 +163,6 @@ export class PeerClient implements Client {
     } catch (error) {
       return Promise.resolve(failed(error as HostError, false, false, 0));
     }
-    const sentAt = this.#hasHeaders ? this.#clock.monotonic() : 0;
     const sending = peer.request(method, prepared, {
       signal: options.signal,
       timeoutMs,
@@ -164,18 +183,14 @@ export class PeerClient implements Client {
     return sending.then((settled) => {
       // Another connection counts from one, too.
       if (standing !== undefined && this.#standing.get(standingId) === standing) this.#standing.delete(standingId);
+      this.#letGo(peer);
       const reply = finish(readReply(era, method, settled));
-      if (settled.ok) return reply;
-      const remainingMs = maxTotalMs - (this.#hasHeaders ? this.#clock.monotonic() - sentAt : 0);
-      const remedy = again || remainingMs <= 0
+      const resends = reply.resends + sent;
+      const remedy = settled.ok || sent > 0
         ? undefined
-        : this.#remedy(negotiated, method, settled, options, remainingMs);
-      if (remedy === undefined) return reply;
-      return remedy.then(async (error) => {
-        if (error !== undefined) return failed(error, true, true, reply.resends);
-        const next = await this.#send(method, params, { ...options, maxTotalMs: remainingMs }, finish, true);
-        return { ...next, resends: next.resends + reply.resends + 1 };
-      });
+        : this.#remedy(negotiated, method, settled, { fresh: true, timeoutMs, maxTotalMs: remainingMs() });
+      if (remedy !== undefined) return sendAfter(remedy, resends + 1);
+      return sent === 0 ? reply : { ...reply, resends };
     });
   }
 
@@ -201,24 +216,24 @@ export class PeerClient implements Client {
 
   /**
    * What to do before a request that the server has proved not to have executed is sent once more; nothing for any other.
-   * Resolves with what stands in the way, and never rejects. `from` is what the request was sent by.
+   * Rejects with what stands in the way. `from` is what the request was sent by, `listing` how tools are listed for it.
    */
   #remedy(
     from: Negotiated,
     method: string,
     settled: Settled & { readonly ok: false },
-    { signal, timeoutMs = TIMEOUT_MS }: RequestOptions,
-    maxTotalMs: number,
-  ): Promise<FailedReply["error"] | undefined> | undefined {
+    listing: RequestOptions,
+  ): Promise<void> | undefined {
     const { error } = settled;
-    if (isOutdated(from.era, settled)) return this.#follow(from, signal);
+    if (isOutdated(from.era, settled)) {
+      return this.#following ??= this.#follow(from).finally(() => this.#following = undefined);
+    }
     const isMismatch = method === "tools/call" && isRemoteError(error) && error.code === HEADER_MISMATCH;
     if (!isMismatch || this.#mirror(from.era) === undefined) return undefined;
-    this.#relisting ??= this.#relist({ fresh: true, timeoutMs, maxTotalMs }).finally(() => this.#relisting = undefined);
-    return untilAborted(this.#relisting, `Request ${method}`, signal).then(
-      () => undefined,
-      (cause: HostError) => signal?.aborted === true ? cause : error,
-    );
+    this.#relisting ??= this.#relist(listing).finally(() => this.#relisting = undefined);
+    return this.#relisting.catch(() => {
+      throw error;
+    });
   }
 
   /** The list that is known is old: the headers are made by the one that holds now, and the owner learns of it. */
@@ -231,25 +246,25 @@ export class PeerClient implements Client {
     tell(listener, (error) => this.#options.onError?.(error));
   }
 
-  /** The server was exchanged for one that speaks otherwise: goes over to it. Gives what came in between; never rejects. */
-  async #follow(from: Negotiated, signal: AbortSignal | undefined): Promise<FailedReply["error"] | undefined> {
-    if (this.#negotiated !== from) return undefined;
-    try {
-      const next = await untilAborted(from.renegotiate(), "Request", signal);
-      if (this.#negotiated !== from) return undefined;
-      this.#negotiated = next;
-      const gone = new HostError("ERR_CONNECTION_LOST", "Subscription has ended: the server was exchanged");
-      for (const standing of this.#standing.values()) standing.leave(gone);
-      if (from.peer !== next.peer && from.peer.inFlight > 0) this.#left.push(from.peer);
-      this.renewed(next);
-      return undefined;
-    } catch (error) {
-      return error as FailedReply["error"];
-    }
+  /** The server was exchanged for one that speaks otherwise: goes over to it, whoever still waits. */
+  async #follow(from: Negotiated): Promise<void> {
+    // Heard of late, by a request that went out before.
+    if (this.#negotiated !== from) return;
+    const next = this.#negotiated = await from.renegotiate();
+    const gone = new HostError("ERR_CONNECTION_LOST", "Subscription has ended: the server was exchanged");
+    for (const standing of this.#standing.values()) standing.leave(gone);
+    if (from.peer !== next.peer) this.#left.add(from.peer);
+    this.#letGo(from.peer);
+    this.renewed(next);
   }
 
+  #letGo(peer: Peer): void {
+    if (this.#left.has(peer) && peer.inFlight === 0) void peer.close().then(() => this.#left.delete(peer));
+  }
+
+  /** Arguments are repeated in headers: only what goes over HTTP has any. */
   #mirror(era: Era): HeaderMirror | undefined {
-    return this.#hasHeaders ? era.mirror : undefined;
+    return this.#options.dialer.kind === "web" ? era.mirror : undefined;
   }
 }
 

@@ -18,7 +18,12 @@ export function notJson(method: string, cause: unknown): HostError {
   return new HostError("ERR_INVALID_ARGUMENTS", `Cannot send ${method}: its parameters are no JSON object`, { cause });
 }
 
-export function timedOut({ method, timeoutMs, deadline, hardDeadline }: PendingRequest): HostError {
+export function timedOut(
+  { method, timeoutMs, deadline, hardDeadline }: Pick<
+    PendingRequest,
+    "method" | "timeoutMs" | "deadline" | "hardDeadline"
+  >,
+): HostError {
   const total = deadline >= hardDeadline;
   const found = total ? "its total time ran out" : `no answer and no progress within ${Math.round(timeoutMs)} ms`;
   return new HostError("ERR_TIMEOUT", `Request ${method} timed out: ${found}`, { facts: { method, timeoutMs, total } });

@@ -2,8 +2,9 @@ import { untilAborted } from "../kernel/abort.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { HostError, isHostError, isRemoteError } from "../kernel/errors.ts";
 import type { Peer, PeerHandlers } from "../jsonrpc/peer.ts";
+import { closedHere } from "../jsonrpc/peer_errors.ts";
 import type { Settled } from "../jsonrpc/pending.ts";
-import type { Dialer, TransportEnd } from "../transport/transport.ts";
+import type { Dialer } from "../transport/transport.ts";
 import { classifyProbe } from "./classify_probe.ts";
 import type { Era } from "./era.ts";
 import { agree, askToInitialize, type Handshake, mayPush } from "./handshake.ts";
@@ -42,10 +43,13 @@ export interface Negotiated extends Introduction {
   readonly era: Era;
   readonly peer: Peer;
   /**
-   * Finds out anew how the server speaks, for one that was exchanged meanwhile. What is in flight goes on. Rejects as
-   * {@link negotiate} does, and the connection stays what it was then.
+   * Finds out anew how the server speaks, for one that was exchanged meanwhile. What is in flight goes on; nothing else may
+   * be asked until it has settled, nor this once more. Rejects as {@link negotiate} does, and the connection stays what it
+   * was then. A pipe that ends meanwhile is not opened again.
    */
   renegotiate(): Promise<Negotiated>;
+  /** Ends the connection, and what is found out anew with all that it has opened: nothing more is sent. */
+  close(): Promise<void>;
 }
 
 /**
@@ -63,7 +67,7 @@ export async function negotiate(options: NegotiateOptions): Promise<Negotiated> 
 }
 
 /** What one era and one introduction make together; the rest of a {@link Negotiated} is the same for all. */
-type Agreed = Omit<Negotiated, "renegotiate">;
+type Agreed = Omit<Negotiated, "renegotiate" | "close">;
 
 class Attempt {
   readonly #options: NegotiateOptions;
@@ -72,8 +76,8 @@ class Attempt {
   #isEvident = true;
   /** What has failed so far. */
   #tried: Step[] = [];
-  /** A second start, under way: one that is asked for meanwhile is the same. */
-  #again: Promise<Negotiated> | undefined;
+  /** Ends a second start, which no caller has for itself. */
+  readonly #closing = new AbortController();
 
   constructor(options: NegotiateOptions) {
     this.#options = options;
@@ -95,15 +99,17 @@ class Attempt {
       this.#opening.handOver(peer);
       const { name: era, protocolVersion } = agreed.era;
       if (this.#isEvident) verdicts?.set(dialer.key, { era, protocolVersion, at: clock.now() });
-      return { ...agreed, renegotiate: () => this.#renegotiate(agreed.era) };
+      return {
+        ...agreed,
+        renegotiate: () => this.#startAgain(agreed.era),
+        close: async () => {
+          this.#closing.abort(closedHere());
+          await Promise.all([peer.close(), this.#opening.close(peer)]);
+        },
+      };
     } catch (error) {
       throw await this.#fail(error);
     }
-  }
-
-  #renegotiate(era: Era): Promise<Negotiated> {
-    this.#again ??= this.#startAgain(era).finally(() => this.#again = undefined);
-    return this.#again;
   }
 
   async #startAgain(era: Era): Promise<Negotiated> {
@@ -111,7 +117,7 @@ class Attempt {
     verdicts?.delete(dialer.key);
     const goBack = this.#opening.leave(era);
     try {
-      return await this.start(undefined);
+      return await this.start(this.#closing.signal);
     } catch (error) {
       goBack();
       throw error;
@@ -194,13 +200,11 @@ class Attempt {
       );
     }
     const verdict = classifyProbe(settled, peer.isOpen);
+    if (verdict.kind === "modern" && verdict.protocolVersion === version) {
+      return { era, peer, ...verdict.introduction };
+    }
     switch (verdict.kind) {
       case "modern":
-        if (verdict.protocolVersion !== version) {
-          if (again || pinned) throw noCommonVersion([verdict.protocolVersion], [version]);
-          return await this.#probe(verdict.protocolVersion, pinned, true);
-        }
-        return { era, peer, ...verdict.introduction };
       case "ask_again":
         if (again || pinned) throw noCommonVersion([verdict.protocolVersion], [version]);
         return await this.#probe(verdict.protocolVersion, pinned, true);
@@ -208,11 +212,14 @@ class Attempt {
         throw noCommonVersion(verdict.supported, pinned ? [version] : [...MODERN_VERSIONS, ...LEGACY_VERSIONS]);
       case "no_evidence":
         throw verdict.error;
-      case "gone":
+      case "gone": {
+        const reason = this.#opening.end?.reason;
         // Some servers exit on anything but a handshake. A web transport does not end by one refused request, and one
         // that floods us will do so again.
-        if (pinned || this.#options.dialer.kind === "web" || !hasExited(this.#opening.end)) throw verdict.error;
+        const hasExited = reason === "exit" || reason === "signal";
+        if (pinned || this.#options.dialer.kind === "web" || !hasExited) throw verdict.error;
         break;
+      }
       case "legacy":
         if (pinned) {
           throw new HostError(
@@ -238,18 +245,14 @@ class Attempt {
     }
     const { older } = this.#opening.dialer;
     if (!first.ok && older !== undefined && isAbsent(first.error)) {
-      return await this.#goOlder(older, versions, first.error);
+      // The server may be one of the older transport (2025-11-25, compatibility).
+      this.#tried.push({ step: "initialize", error: first.error });
+      await this.#opening.turnTo(older);
+      return await this.#shakeHands(versions);
     }
     const introduction = await agree(first, handshake);
     this.#listen(introduction);
     return { era, peer, ...introduction };
-  }
-
-  /** Nothing at the address takes the handshake: the server may be one of the older transport (2025-11-25, compatibility). */
-  async #goOlder(older: Dialer, versions: readonly string[], error: HostError): Promise<Agreed> {
-    this.#tried.push({ step: "initialize", error });
-    await this.#opening.turnTo(older);
-    return await this.#shakeHands(versions);
   }
 
   #handshake(peer: Peer, era: LegacyEra, versions: readonly string[]): Handshake {
@@ -272,8 +275,7 @@ class Attempt {
   /** The server has forgotten the session: opens another one over the same transport. */
   async #renew(peer: Peer, era: LegacyEra, versions: readonly string[]): Promise<void> {
     this.#opening.begin(undefined);
-    const agreed = era.protocolVersion;
-    const handshake = this.#handshake(peer, era, [agreed, ...versions.filter((version) => version !== agreed)]);
+    const handshake = this.#handshake(peer, era, [...new Set([era.protocolVersion, ...versions])]);
     const introduction = await agree(await askToInitialize(handshake), handshake);
     this.#listen(introduction);
     this.#options.onRenewed?.(introduction);
@@ -284,8 +286,4 @@ class Attempt {
 function isOutage(settled: Settled): boolean {
   if (settled.ok || isRemoteError(settled.error)) return false;
   return settled.error.code === "ERR_TIMEOUT" || Number(settled.error.facts["status"]) >= 500;
-}
-
-function hasExited(end: TransportEnd | undefined): boolean {
-  return end?.reason === "exit" || end?.reason === "signal";
 }

@@ -84,18 +84,19 @@ export class Opening {
     this.#dialer = dialer;
   }
 
-  async close(): Promise<void> {
-    if (this.#peer !== this.#handedOver) await this.#peer?.close();
+  /** Ends the latest connection, unless it is the one that another has to end: its owner. */
+  async close(owned: Peer | undefined = this.#handedOver): Promise<void> {
+    if (this.#peer !== owned) await this.#peer?.close();
   }
 
   listen(): void {
     this.#transport?.listen?.();
   }
 
-  /** A connection that speaks this era: the pipe that is there, or a fresh one. */
+  /** A connection that speaks this era: the pipe that is there, or a fresh one. A pipe that has an owner is never replaced. */
   async open(era: Era, onSessionLost?: (peer: Peer) => Promise<void>): Promise<Peer> {
     const peer = this.#peer;
-    if (peer?.isOpen === true && this.#dialer.kind === "pipe") {
+    if (peer !== undefined && this.#dialer.kind === "pipe" && (peer.isOpen || peer === this.#handedOver)) {
       this.speak(peer, era);
       return peer;
     }
@@ -141,12 +142,11 @@ export class Opening {
         if (this.#peer === peer) this.#end = end;
         return this.#handedOver === peer ? handlers.onEnd(end) : undefined;
       },
-      onError: (error) => handlers.onError?.(error),
     });
     this.#end = undefined;
     this.#peer = peer;
     this.speak(peer, era);
-    const profile = dialer.kind === "web" ? era.profile : this.#profileOfPipe(era.profile);
+    const profile = dialer.kind === "web" ? era.profile : this.#profileOfPipe();
     if (onSessionLost !== undefined) {
       peer.onSessionLost = () => {
         peer.endAsks();
@@ -164,8 +164,8 @@ export class Opening {
     return peer;
   }
 
-  #profileOfPipe(first: WireProfile): WireProfile {
-    const current = (): WireProfile => this.#pipeProfile ?? first;
+  #profileOfPipe(): WireProfile {
+    const current = (): WireProfile => this.#pipeProfile!;
     return {
       get sessions() {
         return current().sessions;
