@@ -7,9 +7,9 @@ import { parseMessage } from "../jsonrpc/exact_numbers.ts";
 import type { LargeFrames } from "../transport/frames.ts";
 
 /**
- * Handed to a dialer as `frames`: in results of calls, integers that no double holds exactly come as bigint, of up to 4,096
- * digits. All others, and those with a fraction or an exponent, are numbers as ever, and so is every number outside of
- * results of calls. Costs nothing but a look at the text where a message has none of them.
+ * Handed to a dialer as `frames`: in `content` and `structuredContent` of what calls result in, also as tasks, integers that
+ * no double holds exactly come as bigint, of up to 4,096 digits. All others, and those with a fraction or an exponent, are
+ * numbers as ever, and so is every number elsewhere. Costs nothing but a look at the text where a message has none of them.
  *
  * @example
  * ```ts

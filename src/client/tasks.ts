@@ -128,10 +128,10 @@ class TaskWait {
       await sleep(this.#clock, Math.min(this.#pollMs, leftMs), this.#options.signal);
       const looked = await this.#look();
       if ("ended" in looked) return looked.ended;
-      const { task, spills } = looked;
+      const { task, spills, bytes } = looked;
       const { status, pollInterval, pollIntervalMs } = task;
       this.#pollMs = pollMs(pollIntervalMs ?? pollInterval, this.#pollMs);
-      if (status === "completed" && !hasResultRequest) return this.#inline(task, spills);
+      if (status === "completed" && !hasResultRequest) return this.#inline(task, bytes, spills);
       abortSpills(spills);
       switch (status) {
         case "working":
@@ -165,12 +165,13 @@ class TaskWait {
 
   /** How the task stands, or the reply that ends the waiting. */
   async #look(): Promise<
-    { readonly task: JsonObject; readonly spills: readonly Spill[] | undefined } | { readonly ended: Reply }
+    | { readonly task: JsonObject; readonly bytes: number; readonly spills: readonly Spill[] | undefined }
+    | { readonly ended: Reply }
   > {
     for (let failures = 1;; failures++) {
       const reply = await this.#request("tasks/get", {});
-      if (reply.kind === "done") return { task: reply.result, spills: reply.spills };
-      if (reply.kind === "task") return { task: reply.task, spills: undefined };
+      if (reply.kind === "done") return { task: reply.result, bytes: reply.bytes, spills: reply.spills };
+      if (reply.kind === "task") return { task: reply.task, bytes: reply.bytes, spills: undefined };
       if (this.#options.signal?.aborted) throw this.#options.signal.reason;
       if (reply.kind === "input_required") {
         return {
@@ -214,7 +215,7 @@ class TaskWait {
   }
 
   /** The result that stands in a task that has completed. */
-  #inline({ result }: JsonObject, spills: readonly Spill[] = []): Reply {
+  #inline({ result }: JsonObject, bytes: number, spills: readonly Spill[] = []): Reply {
     const object = asObject(result);
     // Long strings that were put aside are found from the message's root, where the result stands one step deeper here.
     const [own, others] = [true, false].map((isOwn) =>
@@ -225,7 +226,6 @@ class TaskWait {
       abortSpills(own);
       return failed(new HostError("ERR_PROTOCOL", "Cannot use a task that has ended: it has no result"));
     }
-    const bytes = JSON.stringify(object).length;
     const reply: Reply = { kind: "done", result: object, bytes, resends: 0 };
     if (own === undefined || own.length === 0) return reply;
     const moved = own.map((spill) => ({ ...spill, pointer: spill.pointer.slice(INLINE.length - RESULT.length) }));

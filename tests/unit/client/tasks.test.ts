@@ -112,6 +112,13 @@ describe("wait for a task of the extension", () => {
     expect(clock.timers).toBe(0);
   });
 
+  it("gives integers that no double holds as they are", async () => {
+    const result = { content, structuredContent: { n: 2n ** 53n + 1n } };
+    const { clock, ended } = waiting(extension, [{ status: "completed", result }]);
+    await clock.advance(500);
+    expect(ended.reply).toMatchObject({ kind: "done", result, bytes: 1 });
+  });
+
   it.each<[pollIntervalMs: unknown, nextMs: number]>([[0, 100], [1e12, 60_000], ["soon", 500], [-5, 100], [null, 500]])(
     "of a poll interval of %j looks again after %d ms",
     async (pollIntervalMs, nextMs) => {

@@ -101,22 +101,57 @@ describe("message", () => {
     expect(parseMessage("1")).toBe(1);
   });
 
+  const exact = 18446744073709551615n;
+  const plain = 18446744073709551615;
+
+  test("keeps them in the result that stands in a task", () => {
+    const result = `{"content":[${big}],"structuredContent":{"n":${big}},"isError":${big}}`;
+    expect(parseMessage(`{"id":1,"result":{"taskId":"x","ttlMs":${big},"result":${result}}}`)).toEqual({
+      id: 1,
+      result: {
+        taskId: "x",
+        ttlMs: plain,
+        result: { content: [exact], structuredContent: { n: exact }, isError: plain },
+      },
+    });
+  });
+
+  test("keeps them in each message of a batch", () => {
+    const result = (id: number): string => `{"id":${id},"result":{"structuredContent":{"n":${big}},"cursor":${big}}}`;
+    const of = (id: number): unknown => ({ id, result: { structuredContent: { n: exact }, cursor: plain } });
+    expect(parseMessage(`[${result(1)},${result(2)},{"params":{"content":[${big}]}}]`)).toEqual([
+      of(1),
+      of(2),
+      { params: { content: [plain] } },
+    ]);
+  });
+
+  test.each(["tools", "inputRequests", "task", "ttlMs", "error", "constructor", "result"])(
+    "keeps none in %s, whatever stands beside it",
+    (name) => {
+      expect(parseMessage(`{"id":1,"result":{"content":[],"structuredContent":{},"${name}":{"n":${big}}}}`)).toEqual({
+        id: 1,
+        result: { content: [], structuredContent: {}, [name]: { n: plain } },
+      });
+    },
+  );
+
   test("is bounded like any other", () => {
     const parse = (text: string): unknown => boundedParse(text, DEFAULT_PARSE_LIMITS, parseMessage);
-    const call = (inner: string): string => `{"result":{"content":[],"a":${inner}}}`;
+    const call = (inner: string): string => `{"result":{"content":[],"structuredContent":${inner}}}`;
     expect(parse(call(`{"__proto__":${big},"b":${big}}`))).toEqual({
       ok: true,
-      value: { result: { content: [], a: { b: 18446744073709551615n } } },
+      value: { result: { content: [], structuredContent: { b: 18446744073709551615n } } },
     });
     expect(parse(call("[".repeat(63) + big + "]".repeat(63)))).toEqual({ ok: false, reason: "too_deep" });
     expect(parse(`[${big}`)).toEqual({ ok: false, reason: "not_json" });
   });
 
   test("may be full of long integers", () => {
-    const text = `{"result":{"content":[],"a":[${Array(40_000).fill(big).join(",")}]}}`;
-    const value = parseMessage(text) as { result: { a: bigint[] } };
-    expect(value.result.a).toHaveLength(40_000);
-    expect(new Set(value.result.a)).toEqual(new Set([18446744073709551615n]));
+    const text = `{"result":{"structuredContent":[${Array(40_000).fill(big).join(",")}]}}`;
+    const value = parseMessage(text) as { result: { structuredContent: bigint[] } };
+    expect(value.result.structuredContent).toHaveLength(40_000);
+    expect(new Set(value.result.structuredContent)).toEqual(new Set([18446744073709551615n]));
   });
 });
 
