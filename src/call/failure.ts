@@ -43,6 +43,7 @@ export function readFailure(reply: FailedReply, loss: { readonly reason: string 
   if (loss !== undefined) return failed(loss.reason as ToolFailureReason, open);
   switch (error.code) {
     case "ERR_PROTOCOL":
+      if (typeof error.facts["asks"] === "number") return failed("too_many_asks", open);
       if (typeof error.facts["rounds"] === "number") return failed("too_many_rounds", "answered");
       return typeof error.facts["status"] === "number"
         ? wrongStatus(error.facts["status"], open)

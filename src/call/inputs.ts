@@ -43,6 +43,9 @@ export interface AskOwner {
 /** How long a person may take (the lifetime of an approval that is asked for directly). */
 const LIFETIME_MS = 5 * 60_000;
 
+/** Asks that one call or read may bring with it, in whatever way they are asked. */
+const MAX_ASKS = 64;
+
 /** What was answered of one round. */
 export type AnsweredRound =
   | { readonly kind: "answered"; readonly responses: JsonObject; readonly events: readonly EventInput[] }
@@ -50,7 +53,8 @@ export type AnsweredRound =
 
 /**
  * Puts what a server asks for the sake of one call or read to the host's handlers, and writes both ends of each ask to
- * the log: `mcp.input.requested` before anybody is asked, `mcp.input.resolved` before anything is sent.
+ * the log: `mcp.input.requested` before anybody is asked, `mcp.input.resolved` before anything is sent. A server that asks
+ * too often gets no more answers, and what it asks for fails.
  */
 export class Inputs {
   readonly #owner: AskOwner;
@@ -58,12 +62,28 @@ export class Inputs {
   readonly #context: ServerCallContext;
   readonly #asks: CallAsks;
   readonly #open = new Set<Input>();
+  readonly #controller = new AbortController();
+  readonly #leave: () => void;
+  #taken = 0;
 
+  /** Has to be left. */
   constructor(owner: AskOwner, server: string, context: ServerCallContext, asks: CallAsks) {
     this.#owner = owner;
     this.#server = server;
     this.#context = context;
     this.#asks = asks;
+    this.#leave = whenAborted(owner.signal, () => this.#controller.abort(owner.signal.reason));
+    if (owner.signal.aborted) this.#controller.abort(owner.signal.reason);
+  }
+
+  /** Fires with that of the owner, and when its server has asked too often. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Nothing is asked for the sake of it any more. */
+  leave(): void {
+    this.#leave();
   }
 
   /** Whether addresses can be shown to anybody. */
@@ -82,6 +102,7 @@ export class Inputs {
 
   /** Answers what a server asks on its own while the request is in flight. */
   readonly answer = async (method: string, params: unknown, signal: AbortSignal): Promise<JsonObject> => {
+    this.#count(1);
     // It is not put to anybody; what there is to answer is the same as without a host.
     if (faultOfAsk(this.#asks.handlers, method, params) !== undefined) {
       return await answerAsk(this.#asks.handlers as AskHandlers, method, params, { signal });
@@ -97,7 +118,9 @@ export class Inputs {
 
   /** Takes on what a result asks for; `events` come before anything is answered. Throws for what cannot be answered. */
   begin(inputRequests: JsonObject): { readonly events: readonly EventInput[]; answers(): Promise<AnsweredRound> } {
-    const taken = readInputs(this.#asks.handlers, inputRequests).map((ask) => ({ key: ask.key, ...this.#take(ask) }));
+    const asks = readInputs(this.#asks.handlers, inputRequests);
+    this.#count(asks.length);
+    const taken = asks.map((ask) => ({ key: ask.key, ...this.#take(ask) }));
     return {
       events: taken.flatMap(({ events }) => events),
       answers: () => this.#answerAll(taken),
@@ -137,6 +160,15 @@ export class Inputs {
       all.map(({ key, ended }) => [key, (ended as Extract<Ended, { result: JsonObject }>).result]),
     );
     return { kind: "answered", responses, events };
+  }
+
+  /** Throws, and ends the request that is in flight, where there are too many. */
+  #count(asks: number): void {
+    this.#taken += asks;
+    if (this.#taken <= MAX_ASKS) return;
+    const error = tooManyAsks(this.#owner.name);
+    this.#controller.abort(error);
+    throw error;
   }
 
   #take({ method, params }: Omit<InputAsk, "key">): { readonly input: Input; readonly events: EventInput[] } {
@@ -217,6 +249,12 @@ export class Inputs {
   #finding(rule: string, preview: string, count: number): EventInput {
     return securityFinding({ tool: this.#owner.name }, { rule, where: "ask", severity: "high", count, preview });
   }
+}
+
+function tooManyAsks(name: string): HostError {
+  return new HostError("ERR_PROTOCOL", `Cannot go on with ${name}: its server asks for more than ${MAX_ASKS} things`, {
+    facts: { asks: MAX_ASKS },
+  });
 }
 
 function tookTooLong(method: string): HostError {

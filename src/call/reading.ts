@@ -74,9 +74,11 @@ export class Readings {
       throw new HostError("ERR_SESSION_CLOSED", `Cannot use session "${this.context.session}": it is closed`);
     }
     this.#running++;
+    const reading = new Reading(options, this.#signals.take(options.signal), this.context);
     try {
-      return await read(new Reading(options, this.#signals.take(options.signal), this.context));
+      return await read(reading);
     } finally {
+      reading.leave();
       this.#signals.giveBack(options.signal);
       if (--this.#running === 0) this.#onIdle?.();
     }
@@ -132,13 +134,19 @@ export class Reading {
       signal,
       append: (events: readonly EventInput[]) => this.#write(events),
     };
+    this.#inputs?.leave();
     this.#inputs = new Inputs(owner, server, this.#context, asks);
-    return { ...asking, answers: this.#inputs.forRounds };
+    return { ...asking, signal: this.#inputs.signal, answers: this.#inputs.forRounds };
   }
 
   /** The ends of what the server has asked and what is still open: before the end of the read. */
   closing(): EventInput[] {
     return this.#inputs?.closing() ?? [];
+  }
+
+  /** The read is over. */
+  leave(): void {
+    this.#inputs?.leave();
   }
 
   /** Writes events. `undefined` once they are written, else what it means that they are not. */

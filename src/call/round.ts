@@ -153,7 +153,7 @@ async function send(
   const { logLevel } = server.config;
   const options = {
     ...bounds,
-    signal: call.signal,
+    signal: inputs?.signal ?? call.signal,
     maxTotalMs,
     takesSpills: true,
     ...(inputs === undefined ? {} : { asks: ownAsks(lease.client, session, clock, inputs.answer) }),

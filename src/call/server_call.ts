@@ -49,18 +49,20 @@ export async function callServer(
     input: undefined,
     maxTotalMs: Math.max(server.config.maxTotalMs, timeoutMs),
   };
-  for (;;) {
-    try {
+  try {
+    for (;;) {
       const sent = await sendRound(call, route, round, inputs, context);
       if (sent.kind === "ended") return sent.outcome;
       const next = await afterRound(call, sent, round, entry, inputs, context);
       if ("outcome" in next) return next.outcome;
       round = next.round;
-    } catch (error) {
-      // Of a later round nothing is known but that the one before it was answered.
-      if (round.number > 1 && isHostError(error, "ERR_NOT_LOGGED")) return call.notLogged(true);
-      throw error;
     }
+  } catch (error) {
+    // Of a later round nothing is known but that the one before it was answered.
+    if (round.number > 1 && isHostError(error, "ERR_NOT_LOGGED")) return call.notLogged(true);
+    throw error;
+  } finally {
+    inputs?.leave();
   }
 }
 
@@ -119,7 +121,7 @@ async function awaitEnd(
   });
   await call.append([...last.before, made]);
   const ended = await awaitTask(lease.client, task, {
-    signal: call.signal,
+    signal: inputs?.signal ?? call.signal,
     clock,
     timeoutMs: LOOK_MS,
     maxTotalMs: Math.max(1, round.maxTotalMs - last.durationMs),
@@ -205,7 +207,7 @@ async function goOn(
     begun = inputs.begin(inputRequests);
   } catch (error) {
     if (orElse !== undefined) return await ended(orElse.error, undefined, last);
-    return await ended(error as HostError, "invalid_result", last);
+    return await ended(error as HostError, isHostError(error) ? undefined : "invalid_result", last);
   }
   await call.append([...last.before, suspended, ...begun.events]);
   const answered = await begun.answers();
