@@ -24,20 +24,7 @@ export function readReply(era: Era, method: string, settled: Settled): Reply {
     return spills === undefined ? reply : { ...reply, spills };
   }
   abortSpills(spills);
-  switch (meaning.kind) {
-    case "input_required":
-      return {
-        kind: "input_required",
-        inputRequests: meaning.inputRequests,
-        requestState: meaning.requestState,
-        bytes,
-        resends,
-      };
-    case "task":
-      return { kind: "task", task: meaning.task, bytes, resends };
-    case "invalid":
-      return failed(meaning.error, true, false, resends);
-  }
+  return meaning.kind === "invalid" ? failed(meaning.error, true, false, resends) : { ...meaning, bytes, resends };
 }
 
 /** A reply to `tools/call`, whose result must have the shape of one. */

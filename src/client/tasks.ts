@@ -169,7 +169,7 @@ class TaskWait {
     | { readonly ended: Reply }
   > {
     for (let failures = 1;; failures++) {
-      const reply = await this.#request("tasks/get", {});
+      const reply = await this.#request("tasks/get", {}, this.#takingSpills);
       if (reply.kind === "done") return { task: reply.result, bytes: reply.bytes, spills: reply.spills };
       if (reply.kind === "task") return { task: reply.task, bytes: reply.bytes, spills: undefined };
       if (this.#options.signal?.aborted) throw this.#options.signal.reason;
@@ -200,13 +200,12 @@ class TaskWait {
   /** Waits for as long as it takes: the server answers when the task has ended. */
   async #result(): Promise<Reply> {
     const leftMs = Math.max(1, this.#deadline - this.#clock.monotonic());
-    const { signal, onProgress } = this.#options;
+    const { onProgress } = this.#options;
     const alone = this.#answers?.alone;
-    const reply = await this.#client.request("tasks/result", { taskId: this.#task.taskId }, {
+    const reply = await this.#request("tasks/result", {}, {
       ...this.#takingSpills,
       timeoutMs: leftMs,
       maxTotalMs: leftMs,
-      ...(signal === undefined ? {} : { signal }),
       ...(onProgress === undefined ? {} : { onProgress }),
       ...(alone === undefined ? {} : { asks: alone }),
     });
@@ -232,12 +231,12 @@ class TaskWait {
     return { ...reply, spills: moved };
   }
 
-  #request(method: string, params: JsonObject): Promise<Reply> {
+  #request(method: string, params: JsonObject, more: RequestOptions = {}): Promise<Reply> {
     const { signal, timeoutMs } = this.#options;
     return this.#client.request(method, { taskId: this.#task.taskId, ...params }, {
-      ...(method === "tasks/get" ? this.#takingSpills : {}),
       ...(signal === undefined ? {} : { signal }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...more,
     });
   }
 }

@@ -166,6 +166,24 @@ describe.each(WAYS)("what a server asks for $way inside a result", (way) => {
     await scene.host.close();
   });
 
+  it("ends it where it is more than 64 things", async () => {
+    const many = (prefix: string): object =>
+      Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`${prefix}${at}`, confirm]));
+    let forms = 0;
+    const { fake, asked } = program(() => inputRequired(many(`round${asked.length}.`)), true);
+    const scene = await open(fake, {
+      form: () => {
+        forms++;
+        return { action: "accept" };
+      },
+    });
+    expect(await run(scene)).toMatchObject({ status: "failed", error: { reason: "too_many_asks" } });
+    expect(asked).toHaveLength(3);
+    expect(forms).toBe(64);
+    expect((await scene.types()).at(-1)).toBe(failed);
+    await scene.host.close();
+  });
+
   it("ends it where there is no handler, and nobody is asked (C-MRTR-10)", async () => {
     const { fake, asked } = program(() => inputRequired({ confirm }), true);
     for (const asks of [undefined, { sample: () => undefined }] satisfies (HostAsks | undefined)[]) {
