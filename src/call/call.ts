@@ -61,6 +61,8 @@ export class Call implements CallFacts {
   tool: string;
   /** The permission request that it rests on. */
   requestId: string | undefined;
+  /** Its `tool.started` is in the log. */
+  isStarted = false;
   readonly toolCallId: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly options: CallOptions;

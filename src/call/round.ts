@@ -1,8 +1,10 @@
 import type { CatalogEntry } from "../catalog/catalog.ts";
 import type { RequestOptions } from "../client/client.ts";
-import type { Reply } from "../client/reply.ts";
+import type { FailedReply, Reply } from "../client/reply.ts";
 import type { EventInput } from "../events/event.ts";
 import { taskParamsFor } from "../client/tasks.ts";
+import { untilAborted } from "../kernel/abort.ts";
+import { atMost } from "../kernel/clock.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { JsonObject } from "../protocol/model.ts";
@@ -50,7 +52,7 @@ export type Sent =
     /** Of a task, progress goes on after the answer, until this is called. Idempotent. */
     readonly endProgress: () => void;
   }
-  /** Without an outcome when the tool is not any more what was allowed; nothing was sent then. */
+  /** Without an outcome when the tool is not any more what was allowed; the server has executed nothing then. */
   | { readonly kind: "ended"; readonly outcome: Outcome | undefined };
 
 /** How often a call that the server has not executed for certain may go to its next connection. */
@@ -96,9 +98,8 @@ export async function sendRound(
         return { kind: "ended", outcome: undefined };
       }
       const started = callStarted(call, server.name, entry.name, route.argsPreview, number);
-      await call.append(
-        moves === 0 && number === 1 ? [...pending, started, toolStarted(call)] : [...pending, started],
-      );
+      await call.append(call.isStarted ? [...pending, started] : [...pending, started, toolStarted(call)]);
+      call.isStarted = true;
       pending = [];
       const task = taskParamsFor(lease.client.facts, entry.definition);
       const sentAt = clock.monotonic();
@@ -110,7 +111,19 @@ export async function sendRound(
         until?.abort();
       };
       const bounds = { timeoutMs: Math.max(1, timeoutMs - waitedMs), onProgress: progress.report };
-      const options = until === undefined ? bounds : { ...bounds, progressUntil: until.signal };
+      let changed: HostError | undefined;
+      const beforeResend = async (refusal: FailedReply["error"]): Promise<FailedReply["error"] | undefined> => {
+        try {
+          const relisted = atMost(clock, timeoutMs, server.relist());
+          if (await untilAborted(relisted, `Call of ${call.tool}`, call.signal) !== true) return refusal;
+        } catch (error) {
+          return error as HostError;
+        }
+        if (!isUnchanged(server, entry)) changed = changedMeanwhile(call.tool);
+        return changed;
+      };
+      const checked = { ...bounds, beforeResend };
+      const options = until === undefined ? checked : { ...checked, progressUntil: until.signal };
       const reply = await send(call, lease, route, asked, options, inputs, context);
       if (task === undefined || reply.kind === "failed") endProgress();
       const wasNotExecuted = reply.kind === "failed" && (!reply.sent || (reply.refused && resends === 0));
@@ -121,6 +134,17 @@ export async function sendRound(
         await call.append([callFailed(call, server.name, fault, outcome, resends, lease.loss.cause)]);
         if (reply.sent) resends++;
         continue;
+      }
+      if (reply.kind === "failed" && reply.error === changed) {
+        const fault = faultOf(changed, context.scrubber);
+        await call.append([
+          ...(inputs?.closing() ?? []),
+          callFailed(call, server.name, fault, "answered", resends + reply.resends, undefined),
+        ]);
+        // A call that is in the log as started can be decided anew only where its name still leads somewhere.
+        const isDecidedAnew = number === 1 && moves === 0 && server.catalog?.byName(entry.name) !== undefined;
+        const outcome = isDecidedAnew ? undefined : await refuse(call, changed, context, "answered");
+        return { kind: "ended", outcome };
       }
       isHandedOn = true;
       const durationMs = Math.round(clock.monotonic() - sentAt);
@@ -144,7 +168,7 @@ async function send(
   lease: ServerLease,
   { server, entry }: ServerRoute,
   { input, maxTotalMs }: Round,
-  bounds: Pick<RequestOptions, "timeoutMs" | "onProgress" | "progressUntil">,
+  bounds: Pick<RequestOptions, "timeoutMs" | "onProgress" | "progressUntil" | "beforeResend">,
   inputs: Inputs | undefined,
   context: ServerCallContext,
 ): Promise<Reply> {

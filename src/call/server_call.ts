@@ -25,7 +25,7 @@ const MAX_TASK_ID = 256;
 
 /**
  * Makes an allowed call, in as many rounds as its server asks for. `before` are the events that the call rests on and
- * that are not in the log yet. `undefined` when the tool is not any more what was allowed; nothing was sent then.
+ * that are not in the log yet. `undefined` when the tool is not any more what was allowed; the server has executed nothing then.
  */
 export async function callServer(
   call: Call,

@@ -1,5 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
-import type { HostError } from "../kernel/errors.ts";
+import type { HostError, RemoteError } from "../kernel/errors.ts";
 import type {
   ClientCapabilities,
   Implementation,
@@ -64,6 +64,13 @@ export interface RequestOptions {
   readonly logLevel?: LogLevel;
   /** Take no answer out of {@link ConnectOptions.cache}; the one that comes is kept there all the same. */
   readonly fresh?: boolean;
+  /**
+   * Asked before the request goes out once more, with what the server has refused it with. What it resolves with stands in
+   * the way, and the request fails with it. Must not reject. A session that is opened anew is not asked about.
+   */
+  readonly beforeResend?: (
+    refusal: HostError | RemoteError,
+  ) => Promise<HostError | RemoteError | undefined>;
   /** Of a request that is answered only when it ends, see `keepListening`. */
   readonly standing?: StandingRequest;
 }

@@ -189,8 +189,9 @@ export class PeerClient implements Client {
       const remedy = settled.ok || sent > 0
         ? undefined
         : this.#remedy(negotiated, method, settled, { fresh: true, timeoutMs, maxTotalMs: remainingMs() });
-      if (remedy !== undefined) return sendAfter(remedy, resends + 1);
-      return sent === 0 ? reply : { ...reply, resends };
+      if (settled.ok || remedy === undefined) return sent === 0 ? reply : { ...reply, resends };
+      const asked = remedy.then(() => options.beforeResend?.(settled.error));
+      return sendAfter(asked.then(rejectWith), resends + 1);
     });
   }
 
@@ -284,4 +285,8 @@ function factsOf({ name, protocolVersion, subscriptionOf, ping }: Era, introduct
 function notAnObject(args: unknown): HostError {
   const found = Array.isArray(args) ? "an array" : `a ${typeof args}`;
   return new HostError("ERR_INVALID_ARGUMENTS", `Cannot call a tool: its arguments are ${found}, wanted an object`);
+}
+
+function rejectWith(error: unknown): void {
+  if (error !== undefined) throw error;
 }

@@ -59,6 +59,10 @@ export class Life {
   #closing: Promise<void> | undefined;
   #refresh: CatalogRefresh | undefined;
   #changedEarly = false;
+  /** The list that is under way or was the last. Never rejects. */
+  #listing: Promise<unknown> = Promise.resolve();
+  /** The one after it, which whoever comes meanwhile shares. */
+  #nextList: Promise<Relisted> | undefined;
   /** What a start fails with that never came to an end. */
   #unfinished: HostError | undefined;
 
@@ -80,6 +84,11 @@ export class Life {
 
   get isOver(): boolean {
     return this.#abort.signal.aborted;
+  }
+
+  /** See `Server`. */
+  async relist(): Promise<boolean> {
+    return this.connection !== undefined && await this.#relist(this.connection) !== "failed";
   }
 
   /** Ends it. Calls in flight end with `loss`. */
@@ -202,7 +211,7 @@ export class Life {
     const connection = new Connection(client, clock.monotonic(), () => this.#owner.onReleased());
     this.connection = connection;
     this.#owner.learned(catalog);
-    this.#refresh = new CatalogRefresh(clock, () => this.#relist(connection));
+    this.#refresh = new CatalogRefresh(clock, async () => await this.#relist(connection) === "changed");
     const ended = new Promise<RestartStep | undefined>((resolve) => this.#onEnded = resolve);
     this.#owner.changed(this, "ready");
     this.#attempt.succeed();
@@ -312,8 +321,18 @@ export class Life {
     else this.#refresh?.request();
   }
 
-  /** Resolves with whether the tools have changed. Never rejects. */
-  async #relist(connection: Connection): Promise<boolean> {
+  /** One list at a time, so that none that was begun earlier is learned later. Never rejects. */
+  #relist(connection: Connection): Promise<Relisted> {
+    this.#nextList ??= this.#listing.then(() => {
+      this.#nextList = undefined;
+      const list = this.#list(connection);
+      this.#listing = list;
+      return list;
+    });
+    return this.#nextList;
+  }
+
+  async #list(connection: Connection): Promise<Relisted> {
     const { config, notices } = this.#owner;
     const { append, scrubber } = this.#context;
     try {
@@ -332,18 +351,22 @@ export class Life {
       const change = this.#owner.catalog === undefined
         ? undefined
         : catalogChangedEvent(config.name, this.#owner.catalog, catalog);
-      if (change === undefined || this.connection !== connection) return false;
+      if (this.connection !== connection) return "failed";
+      if (change === undefined) return "same";
       await append([change, ...events]);
-      if (this.connection !== connection) return false;
+      if (this.connection !== connection) return "failed";
       this.#owner.learned(catalog);
-      return true;
+      return "changed";
     } catch (error) {
       // With the connection gone its crash says all there is to say.
       if (this.connection === connection) notices.warn("list_failed", faultOf(error, scrubber).message);
-      return false;
+      return "failed";
     }
   }
 }
+
+/** What came of one more list of the tools. */
+type Relisted = "changed" | "same" | "failed";
 
 function giveUp(crashes: number): RestartStep {
   return { kind: "give_up", crashes: crashes + 1 };

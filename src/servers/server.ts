@@ -50,6 +50,11 @@ export interface Server {
    * `mcp_server_removed`, `mcp_server_pending`, `auth_required`, `timeout`).
    */
   acquire(options: { readonly signal?: AbortSignal; readonly timeoutMs: number }): Promise<ServerLease>;
+  /**
+   * Lists its tools at once. Resolves when {@link catalog} is what it has now, with false where no list could be had.
+   * Never rejects.
+   */
+  relist(): Promise<boolean>;
   /** A lease at once if the server is ready, else `undefined`. */
   tryAcquire(): ServerLease | undefined;
 }

@@ -191,6 +191,10 @@ export class Supervisor implements Server, LifeOwner {
     };
   }
 
+  relist(): Promise<boolean> {
+    return this.#life?.relist() ?? Promise.resolve(false);
+  }
+
   tryAcquire(): ServerLease | undefined {
     return this.#life?.connection?.lease();
   }

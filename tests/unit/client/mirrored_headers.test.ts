@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { answering } from "../../../src/client/asks.ts";
 import type { Reply } from "../../../src/client/reply.ts";
 import { requestInRounds } from "../../../src/client/rounds.ts";
+import { HostError } from "../../../src/kernel/errors.ts";
 import type { JsonObject, Tool } from "../../../src/protocol/model.ts";
 import { json } from "../transport/scripted_fetch.ts";
 import { type Heard, mirrored, type WebAct, webClient, type WebScene } from "./web_server.ts";
@@ -195,5 +196,34 @@ describe("an error in JSON-RPC", () => {
       "tools/call": ({ id }) => json({ jsonrpc: "2.0", id, error } as JsonObject, { status }),
     });
     expect(await scene.client.callTool("t", {})).toMatchObject({ kind: "failed", error });
+  });
+});
+
+describe("a request that may go out once more", () => {
+  test("does not where its caller finds something in the way, and fails with that", async () => {
+    const scene = await webClient({ "tools/list": listing(tool("t", "Region")), "tools/call": mismatch });
+    const inTheWay = new HostError("ERR_TOOL_NOT_FOUND", "Tool has changed");
+    const refusals: unknown[] = [];
+    const heardBefore: string[][] = [];
+    const reply = await scene.client.callTool("t", { a: "x" }, {
+      beforeResend: (refusal) => {
+        refusals.push(refusal);
+        heardBefore.push(scene.heard.map(({ method }) => method));
+        return Promise.resolve(inTheWay);
+      },
+    });
+    expect(reply).toMatchObject({ kind: "failed", sent: true, refused: true, error: inTheWay });
+    expect(refusals).toMatchObject([{ code: -32020 }]);
+    expect(heardBefore, "asked once the headers can be made anew").toEqual([["tools/call", "tools/list"]]);
+    expect(callsOf(scene)).toHaveLength(1);
+  });
+
+  test("does where nothing is in the way", async () => {
+    const scene = await webClient({
+      "tools/list": listing(tool("t", "Region")),
+      "tools/call": (heard) => mirrored(heard)["mcp-param-region"] === "x" ? done : mismatch(),
+    });
+    const reply = await scene.client.callTool("t", { a: "x" }, { beforeResend: () => Promise.resolve(undefined) });
+    expect(reply).toMatchObject({ kind: "done", resends: 1 });
   });
 });
