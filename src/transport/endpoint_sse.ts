@@ -75,7 +75,7 @@ class SseTransport extends HttpLink {
     const headers = (): Record<string, string> => this.profile.headers(message);
     try {
       const response = await this.#poster!.send({ method: "POST", headers, body: text }, attempt, onResent);
-      this.onReached();
+      this.unreached = 0;
       // Whatever success it is: the answer comes on the stream.
       if (response.ok) dropBody(response);
       else await this.#onRefused(message, response);

@@ -1,8 +1,9 @@
 import { cancelled, untilAborted } from "../kernel/abort.ts";
+import { atMost } from "../kernel/clock.ts";
 import { causeCode, HostError } from "../kernel/errors.ts";
 import { dropBody } from "./http_body.ts";
-import { notAuthorized, wantsCredentials } from "./http_faults.ts";
-import { HttpLink, type LinkOptions } from "./http_link.ts";
+import { broken, notAuthorized, wantsCredentials } from "./http_faults.ts";
+import { HttpLink, isOpening, type LinkOptions } from "./http_link.ts";
 import type { Attempt } from "./http_requests.ts";
 import { httpUrl } from "./http_redirect.ts";
 import type { HttpRequest } from "./http_sender.ts";
@@ -23,8 +24,6 @@ export interface HttpDialerOptions extends LinkOptions {
 }
 
 const SESSION_HEADER = "mcp-session-id";
-/** What a session is opened with. */
-const OPENING: ReadonlySet<string> = new Set(["initialize", "notifications/initialized"]);
 /** How long the notice that ends a session may take. */
 const FAREWELL_MS = 1000;
 
@@ -39,9 +38,9 @@ export function httpDialer(options: HttpDialerOptions): Dialer {
     name: "http",
     key: `http:${origin}${pathname}`,
     ...(options.older === undefined ? {} : { older: options.older }),
-    dial: (profile, handlers, signal) => {
-      if (signal?.aborted) return Promise.reject(cancelled(`Connection to ${origin}`, signal));
-      return Promise.resolve(new HttpTransport(profile, handlers, options));
+    dial: async (profile, handlers, signal) => {
+      if (signal?.aborted) throw cancelled(`Connection to ${origin}`, signal);
+      return new HttpTransport(profile, handlers, options);
     },
   };
 }
@@ -72,7 +71,7 @@ class HttpTransport extends HttpLink implements Transport {
       get: (place) => this.#get(place, standing),
       read: (response, place) => this.answers.readStream(response, place, standing, undefined),
       onForgotten: () => {
-        if (session !== undefined && session === this.#sessionId) void this.#renew();
+        if (session !== undefined && session === this.#sessionId) this.#renew();
       },
       onUnusable: (why) => this.isClosed || this.handlers.onWarning("no_stream", why),
     });
@@ -87,21 +86,17 @@ class HttpTransport extends HttpLink implements Transport {
     };
     const onResent = id === undefined ? undefined : (): void => this.handlers.onResent(id);
     for (let again = false;; again = true) {
-      let response: Response;
+      let response: Response | undefined;
       try {
-        if (this.#renewal !== undefined && !OPENING.has(method)) await this.#renewed(attempt);
+        if (this.#renewal !== undefined && !isOpening(method)) await this.#renewed(attempt);
         response = await this.sender.send(request, attempt, onResent);
-      } catch (error) {
-        this.onUnreached(message, error, attempt);
-        break;
-      }
-      this.onReached();
-      if (response.ok) this.#onTaken(method, response, attempt);
-      try {
+        this.unreached = 0;
+        if (response.ok) this.#onTaken(method, response, attempt);
         if (!(await this.#read(message, response, attempt))) break;
         if (!(await this.#isToBeSentAgain(message, attempt, again))) break;
       } catch (error) {
-        this.onBroken(message, error);
+        if (response === undefined) this.onUnreached(message, error, attempt);
+        else if (id !== undefined) this.lose(id, { error: broken(method, error), sent: true, refused: false });
         break;
       }
     }
@@ -138,9 +133,10 @@ class HttpTransport extends HttpLink implements Transport {
   /** What a server that has lost the session answers: 404 (2025-11-25, session management), in the field 400 too. */
   #isForgotten(status: number, code: number | undefined, text: string, isOwn: boolean): boolean {
     // An error that names the request is its answer: the server may have acted on it. One code alone is known to mean the session.
-    if (isOwn && (code !== SESSION_NOT_FOUND || !/session/i.test(text))) return false;
-    if (status === 404) return code === undefined || !ANSWERS.has(code);
-    return status === 400 && this.#hasWorked && /session/i.test(text) && (code === undefined || REFUSALS.has(code));
+    const says = NO_SESSION.test(text);
+    if (isOwn && (code !== SESSION_NOT_FOUND || !says)) return false;
+    const may = code === undefined || REFUSALS.has(code);
+    return status === 404 ? may || says : status === 400 && this.#hasWorked && may && says;
   }
 
   /** The server has forgotten the session, which proves that it did not execute the message. */
@@ -150,12 +146,12 @@ class HttpTransport extends HttpLink implements Transport {
     const canRenew = this.#hasWorked && this.handlers.onSessionLost !== undefined;
     if (again || (isCurrent && !canRenew)) {
       const text = `Server refused ${method || "an answer"}: it no longer knows the session`;
-      const error = new HostError("ERR_CONNECTION_LOST", text, { facts: { status: 404 } });
+      const error = sessionLost(text);
       if (id !== undefined) this.lose(id, { error, sent: true, refused: true });
       if (isCurrent && !canRenew) await this.end({ reason: "unreachable", error });
       return false;
     }
-    if (isCurrent) void this.#renew();
+    if (isCurrent) this.#renew();
     // A notification was about something in the session that is gone.
     if (id === undefined) return false;
     await this.#renewed(attempt);
@@ -169,12 +165,11 @@ class HttpTransport extends HttpLink implements Transport {
     await untilAborted(this.#renewal, "Request", attempt.controller.signal);
   }
 
-  #renew(): Promise<void> {
+  #renew(): void {
     this.#sessionId = undefined;
     this.#hasWorked = false;
     this.#standing?.abort();
     this.#renewal ??= this.#openAnother().finally(() => this.#renewal = undefined);
-    return this.#renewal;
   }
 
   async #openAnother(): Promise<void> {
@@ -184,7 +179,7 @@ class HttpTransport extends HttpLink implements Transport {
       const text = `Server no longer knows the session, and no other could be opened: it failed with ${
         causeCode(cause)
       }`;
-      const error = new HostError("ERR_CONNECTION_LOST", text, { cause, facts: { status: 404 } });
+      const error = sessionLost(text, cause);
       for (const id of this.requests.refused()) this.lose(id, { error, sent: true, refused: true });
       await this.end({ reason: "unreachable", error });
     }
@@ -233,23 +228,25 @@ class HttpTransport extends HttpLink implements Transport {
   /** Tells the server that the session is over. Whether it listens is its own matter. */
   async #sayFarewell(): Promise<void> {
     const controller = new AbortController();
-    const timer = this.clock.after(FAREWELL_MS, () => controller.abort());
     const attempt: Attempt = { controller, sent: true, refused: false };
     const request: HttpRequest = { method: "DELETE", headers: () => this.#headers(NO_MESSAGE, attempt) };
-    try {
-      const sending = this.sender.sendOnce(request, attempt);
-      dropBody(await untilAborted(sending, "End of a session", controller.signal));
-    } catch {
-      // The server is gone or does not end sessions: the outcome is the same.
-    } finally {
-      timer.cancel();
-    }
+    const sending = this.sender.sendOnce(request, attempt).then(dropBody);
+    await atMost(this.clock, FAREWELL_MS, sending).catch(
+      () => {/* gone, or it ends no sessions: the outcome is the same */},
+    );
+    controller.abort();
   }
 }
 
-const NO_MESSAGE: Outgoing = Object.freeze({ text: "", method: "" });
-/** Errors that answer a request, whatever status they come with. */
-const ANSWERS: ReadonlySet<number> = new Set([-32601, -32602]);
+const NO_MESSAGE: Outgoing = { text: "", method: "" };
+/** What says that a session is not there; that something has to do with one says nothing. */
+const NO_SESSION =
+  /\b(unknown|invalid|no valid|missing|expired).{1,5}session|\bsession.{0,40}(unknown|invalid|no longer|missing|expired|not found|not exist|terminated)/i;
+
+function sessionLost(text: string, cause?: unknown): HostError {
+  return new HostError("ERR_CONNECTION_LOST", text, { cause, facts: { status: 404 } });
+}
+
 /** What the official servers call a session that they do not know. */
 const SESSION_NOT_FOUND = -32001;
 /** Errors with which servers refuse a request before they look at it. */

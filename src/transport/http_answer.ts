@@ -32,7 +32,7 @@ export interface AnswerOptions {
   /** How messages over 1 MiB are read. Absent: they are held whole, and refused over 8 MiB. */
   readonly frames?: LargeFrames | undefined;
   /** Opens again the stream that carried an answer, in its own time. Absent where one stream carries everything. */
-  readonly reopen?: (place: StreamPlace, attempt: Attempt) => Promise<Response>;
+  readonly reopen?: ((place: StreamPlace, attempt: Attempt) => Promise<Response>) | undefined;
 }
 
 /** A request whose response is read. */
@@ -40,6 +40,7 @@ export interface Asked extends Pick<Outgoing, "method" | "params"> {
   readonly id: number;
 }
 
+const NOT_EMPTY = "a message, but its body is empty";
 /** Requests are counted from 1. */
 const NO_REQUEST = 0;
 /** Statuses that say of themselves that the request was not executed. */
@@ -61,14 +62,14 @@ export class AnswerReader {
     const action = `read the answer to ${asked.method}`;
     switch (mediaType(response)) {
       case "application/json":
-        return await this.#readJson(asked, response);
+        return await this.#readJson(asked, response, attempt);
       case "text/event-stream":
         return await this.#readEvents(asked, response, attempt);
     }
     const body = response.status === 202 || response.status === 204 ? "" : await readBeginning(response);
     dropBody(response);
-    if (body === "") return this.#lose(asked, wrongResponse(action, response, "a message, but its body is empty", ""));
-    this.#lose(asked, wrongResponse(action, response, "application/json or text/event-stream", body));
+    const wanted = body === "" ? NOT_EMPTY : "application/json or text/event-stream";
+    this.#lose(asked, wrongResponse(action, response, wanted, body));
   }
 
   /**
@@ -84,10 +85,10 @@ export class AnswerReader {
     const isJson = mediaType(response) === "application/json";
     const body = await readBeginning(response, isJson ? MAX_ERROR_MESSAGE : undefined);
     const parsed = isJson ? readMessage(body, this.#limits) : undefined;
-    const error = parsed?.kind === "error" ? parsed.error : undefined;
-    const isOwn = parsed?.kind === "error" && ownId(parsed.id) === asked.id;
-    if (isOther?.(error?.code, error?.message ?? body, isOwn) === true) return true;
-    if (parsed?.kind !== "error") {
+    const answer = parsed?.kind === "error" ? parsed : undefined;
+    const error = answer?.error;
+    if (isOther?.(error?.code, error?.message ?? body, ownId(answer?.id) === asked.id)) return true;
+    if (answer === undefined) {
       const { status } = response;
       const wrong = wrongResponse(`send ${asked.method}`, response, "a success status", body);
       const isTooLarge = status === 413 || status === 431;
@@ -97,23 +98,21 @@ export class AnswerReader {
     }
     // The envelope may carry another id or none: this response can only be about this request.
     if (this.#options.requests.settle(asked.id)) {
-      void this.#options.handlers.onMessage({ ...parsed, id: asked.id }, body.length, asked.id);
+      void this.#options.handlers.onMessage({ ...answer, id: asked.id }, body.length, asked.id);
     }
     return false;
   }
 
-  async #readJson(asked: Asked, response: Response): Promise<void> {
+  async #readJson(asked: Asked, response: Response, attempt: Attempt): Promise<void> {
     const { frames, lengthIsDecoded } = this.#options;
     const arrival = this.#arrival(asked.id);
     const body = frames?.body === undefined
       ? { text: await readBody(response, this.#limits.maxLength, lengthIsDecoded, arrival) }
       : await frames.body(response, lengthIsDecoded, arrival);
+    this.#options.requests.finish(attempt);
     if (!("text" in body)) this.#deliverParsed(body.message, body.bytes, asked.id, true);
     else if (body.text.trim() !== "") this.#deliver(body.text, asked.id, true);
-    else {
-      const action = `read the answer to ${asked.method}`;
-      return this.#lose(asked, wrongResponse(action, response, "a message, but its body is empty", ""));
-    }
+    else this.#lose(asked, wrongResponse(`read the answer to ${asked.method}`, response, NOT_EMPTY, ""));
     if (!this.#options.requests.isWaiting(asked.id)) return;
     const found = "found a message that is not its response";
     this.#lose(asked, new HostError("ERR_PROTOCOL", `Cannot use the answer to ${asked.method}: ${found}`));
@@ -155,16 +154,15 @@ export class AnswerReader {
     id: number | undefined,
     onOther?: (event: string, data: string) => void,
   ): Promise<void> {
-    const { requests, clock, frames } = this.#options;
+    const { clock, frames } = this.#options;
     await readEventStream(response, this.#limits.maxLength, {
       onData: (data) => this.#deliver(data, id, false),
       frames,
       onFrame: (message, bytes) => this.#deliverParsed(message, bytes, id, false),
-      ...(onOther === undefined ? {} : { onOther }),
+      onOther,
       place,
       clock,
       arrival: this.#arrival(id),
-      isAnswered: () => id !== undefined && !requests.isWaiting(id),
       controller,
     });
   }

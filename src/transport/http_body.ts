@@ -8,10 +8,11 @@ const MAX_ERROR_BYTES = 16 << 10;
 
 /** The media type of a response without its parameters, in lower case; empty when there is none. */
 export function mediaType(response: Response): string {
-  const header = response.headers.get("content-type");
-  if (header === null) return "";
-  const end = header.indexOf(";");
-  return (end < 0 ? header : header.slice(0, end)).trim().toLowerCase();
+  return typeOf(response).toLowerCase();
+}
+
+function typeOf({ headers }: Response): string {
+  return (headers.get("content-type") ?? "").split(";", 1)[0]!.trim();
 }
 
 /**
@@ -66,7 +67,7 @@ export function dropBody(response: Response): void {
  */
 export function wrongResponse(action: string, response: Response, wanted: string, body: string): HostError {
   // As it came: a secret in other letters would pass a scrubber.
-  const type = wholeText(response.headers.get("content-type")?.split(";", 1)[0]?.trim() ?? "");
+  const type = wholeText(typeOf(response));
   const found = `status ${response.status}${type === "" ? "" : ` with ${type}`}`;
   return new HostError("ERR_PROTOCOL", `Cannot ${action}: found ${found}, wanted ${wanted}`, {
     facts: { status: response.status, contentType: type, excerpt: wholeText(body) },

@@ -1,4 +1,4 @@
-import { type Clock, sleep, type Timer } from "../kernel/clock.ts";
+import { type Clock, sleep } from "../kernel/clock.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
 import type { Arrival } from "./arrival.ts";
 import type { LargeFrames } from "./frames.ts";
@@ -14,19 +14,15 @@ export interface EventStreamOptions {
   /** The message of one event whose data was too long to be held. */
   onFrame(message: ParsedMessage, bytes: number): void;
   /** An event of another name. */
-  onOther?(event: string, data: string): void;
+  readonly onOther?: ((event: string, data: string) => void) | undefined;
   /** Keeps where the stream stands; events that it has seen before are not delivered. */
   readonly place: StreamPlace;
   readonly clock: Clock;
   readonly arrival: Arrival;
-  /** True once the stream has given what it was opened for. */
-  isAnswered(): boolean;
-  /** Ends the stream when it does not end by itself soon after the answer. */
+  /** Ends the stream. */
   readonly controller: AbortController;
 }
 
-/** How long a stream may go on after its answer. Most end at once; reading their end keeps the connection for reuse. */
-const LINGER_MS = 1000;
 /** A stream that says nothing, in comments for ever, is read at this rate: so many characters, then a pause. */
 const MAX_IDLE_LENGTH = 1 << 20;
 const IDLE_MS = 1000;
@@ -62,7 +58,6 @@ export async function readEventStream(
   });
   const source = frames?.events?.(parser, options.onFrame);
   const reader = response.body.getReader();
-  let linger: Timer | undefined;
   try {
     for (;;) {
       const { value, done } = await reader.read();
@@ -77,9 +72,6 @@ export async function readEventStream(
         parser.idleLength = 0;
         await sleep(options.clock, IDLE_MS, options.controller.signal).catch(() => {/* reading says so too */});
       }
-      if (linger === undefined && options.isAnswered()) {
-        linger = options.clock.after(LINGER_MS, () => options.controller.abort());
-      }
     }
   } catch (error) {
     // A bound was passed: nobody reads on. A stream that broke may be taken up again.
@@ -88,6 +80,5 @@ export async function readEventStream(
   } finally {
     // An event that was not complete is none.
     source?.abort();
-    linger?.cancel();
   }
 }

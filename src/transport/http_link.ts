@@ -2,11 +2,16 @@ import type { Clock } from "../kernel/clock.ts";
 import type { LargeFrames } from "./frames.ts";
 import { causeCode, isHostError } from "../kernel/errors.ts";
 import { AnswerReader } from "./http_answer.ts";
-import { broken, lost, NOT_SENT } from "./http_faults.ts";
-import { type Attempt, HttpRequests } from "./http_requests.ts";
+import { lost, NOT_SENT } from "./http_faults.ts";
+import { type Attempt, HttpRequests, MAX_UNAWAITED } from "./http_requests.ts";
 import { HttpSender, type SenderOptions } from "./http_sender.ts";
 import type { StreamPlace } from "./resume.ts";
 import type { LostRequest, Outgoing, Transport, TransportEnd, TransportHandlers, WireProfile } from "./transport.ts";
+
+/** True for what a session is opened with. */
+export function isOpening(method: string): boolean {
+  return /initialized?$/.test(method);
+}
 
 /** What both transports over HTTP are made of. */
 export interface LinkOptions extends SenderOptions {
@@ -26,10 +31,13 @@ export abstract class HttpLink implements Transport {
   protected readonly handlers: TransportHandlers;
   protected readonly clock: Clock;
   protected readonly sender: HttpSender;
-  protected readonly requests: HttpRequests = new HttpRequests();
+  protected readonly requests: HttpRequests;
   protected readonly answers: AnswerReader;
   protected isClosed = false;
-  #unreached = 0;
+  /** The last of every so many messages that nobody waits for: the next of its place goes out after it. */
+  readonly #turns: Promise<void>[] = [];
+  #turn = 0;
+  protected unreached = 0;
   #closing: Promise<void> | undefined;
 
   constructor(profile: WireProfile, handlers: TransportHandlers, options: LinkOptions) {
@@ -37,6 +45,7 @@ export abstract class HttpLink implements Transport {
     this.handlers = handlers;
     this.clock = options.clock;
     this.sender = new HttpSender(options);
+    this.requests = new HttpRequests(options.clock);
     this.answers = new AnswerReader({
       profile,
       handlers,
@@ -44,14 +53,20 @@ export abstract class HttpLink implements Transport {
       clock: options.clock,
       lengthIsDecoded: options.contentLengthIsDecoded === true,
       frames: options.frames,
-      ...(this.reopen === undefined ? {} : { reopen: (place, attempt) => this.reopen!(place, attempt) }),
+      reopen: this.reopen && ((place, attempt) => this.reopen!(place, attempt)),
     });
   }
 
   send(message: Outgoing): Promise<void> | void {
     if (this.isClosed) return;
-    const sending = this.post(message, this.requests.open(message.id));
-    return message.id === undefined ? sending : undefined;
+    const { id, method } = message;
+    const attempt = this.requests.open(id);
+    const post = (): Promise<void> => this.post(message, attempt);
+    if (id !== undefined) return void post();
+    // What others may wait for does not wait for them.
+    if (isOpening(method)) return post();
+    const turn = this.#turn++ % MAX_UNAWAITED;
+    return this.#turns[turn] = Promise.resolve(this.#turns[turn]).then(post);
   }
 
   abandon(id: number): void {
@@ -72,28 +87,18 @@ export abstract class HttpLink implements Transport {
 
   /** Puts down what kept a message from its server. */
   protected onUnreached({ id, method, isStanding }: Outgoing, cause: unknown, attempt: Attempt): void {
-    if (attempt.controller.signal.aborted) return; // we let go of it ourselves
-    const { sent } = attempt;
-    if (isHostError(cause)) {
-      const refused = attempt.refused || cause.facts["repeats"] === true;
-      if (id === undefined) this.warnOfUndelivered(cause.code);
-      else this.lose(id, { error: cause, sent, refused });
-      return;
-    }
     const code = causeCode(cause);
-    const error = lost(`Cannot reach the server for ${method || "an answer"}`, cause);
     if (id === undefined) this.warnOfUndelivered(code);
-    else this.lose(id, { error, sent: sent && !NOT_SENT.has(code), refused: false });
-    if (isStanding !== true && ++this.#unreached >= MAX_UNREACHED) void this.end({ reason: "unreachable", error });
-  }
-
-  protected onReached(): void {
-    this.#unreached = 0;
-  }
-
-  /** The reading of a response has failed. */
-  protected onBroken({ id, method }: Outgoing, cause: unknown): void {
-    if (id !== undefined) this.lose(id, { error: broken(method, cause), sent: true, refused: false });
+    if (attempt.controller.signal.aborted) return; // we let go of it ourselves
+    const isOurs = isHostError(cause);
+    const error = isOurs ? cause : lost(`Cannot reach the server for ${method || "an answer"}`, cause);
+    if (id !== undefined) {
+      const refused = isOurs && (attempt.refused || cause.facts["repeats"] === true);
+      this.lose(id, { error, sent: attempt.sent && !NOT_SENT.has(code), refused });
+    }
+    if (!isOurs && isStanding !== true && ++this.unreached >= MAX_UNREACHED) {
+      void this.end({ reason: "unreachable", error });
+    }
   }
 
   /** Nobody waits for what came of a notification, or of an answer of ours. */

@@ -31,7 +31,8 @@ export async function followRedirects(
     dropBody(response);
     const next = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined;
     const repeats = status === 307 || status === 308;
-    if (next === undefined || !repeats || next.origin !== origin || hops >= MAX_HOPS) {
+    // An address with a user in it begins otherwise: no fetch takes one.
+    if (!repeats || !next?.href.startsWith(`${origin}/`) || hops >= MAX_HOPS) {
       const where = next === undefined ? "nowhere usable" : next.origin + next.pathname;
       throw new HostError(
         "ERR_PROTOCOL",

@@ -1,3 +1,12 @@
+import type { Clock, Timer } from "../kernel/clock.ts";
+
+/** How long an exchange may go on after its answer. Most end at once; reading their end keeps the connection for reuse. */
+const LINGER_MS = 1000;
+/** How long a message may be under way that nobody waits for. */
+const UNAWAITED_MS = 30_000;
+/** Messages under way at once that nobody waits for: a runtime may have only some hundreds for all servers. */
+export const MAX_UNAWAITED = 32;
+
 /** One message under way over HTTP, and what is known about its execution so far. */
 export interface Attempt {
   /** Closing one response stream must not touch another, so each has its own. */
@@ -10,17 +19,24 @@ export interface Attempt {
   session?: string | undefined;
   /** Nothing more is read of it, though its request may still wait. */
   isRead?: boolean;
+  /** Gives it up; set where nobody waits for it. */
+  timer?: Timer;
 }
 
-/** Requests that wait for their answer, and exchanges that are read to their end though nobody waits for them. */
+/** Requests that wait for their answer, and exchanges that nobody waits for, which are given up in time. */
 export class HttpRequests {
+  readonly #clock: Clock;
   readonly #waiting = new Map<number, Attempt>();
   readonly #background = new Set<Attempt>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** Begins an exchange; without an id nobody waits for it. */
   open(id: number | undefined): Attempt {
     const attempt: Attempt = { controller: new AbortController(), sent: false, refused: false };
-    if (id === undefined) this.#background.add(attempt);
+    if (id === undefined) this.#leave(attempt, UNAWAITED_MS);
     else this.#waiting.set(id, attempt);
     return attempt;
   }
@@ -34,13 +50,14 @@ export class HttpRequests {
     const attempt = this.#waiting.get(id);
     if (attempt === undefined) return false;
     this.#waiting.delete(id);
-    if (attempt.isRead !== true) this.#background.add(attempt);
+    if (attempt.isRead !== true) this.#leave(attempt, LINGER_MS);
     return true;
   }
 
   /** Nothing more is read of this exchange. */
   finish(attempt: Attempt): void {
     attempt.isRead = true;
+    attempt.timer?.cancel();
     this.#background.delete(attempt);
   }
 
@@ -61,8 +78,17 @@ export class HttpRequests {
     for (const [id, { sent }] of this.#waiting) if (!sent) unsent.add(id);
     const attempts = [...this.#waiting.values(), ...this.#background];
     this.#waiting.clear();
-    this.#background.clear();
-    for (const { controller } of attempts) controller.abort();
+    for (const attempt of attempts) this.#giveUp(attempt);
     return unsent;
+  }
+
+  #leave(attempt: Attempt, ms: number): void {
+    this.#background.add(attempt);
+    attempt.timer = this.#clock.after(ms, () => this.#giveUp(attempt));
+  }
+
+  #giveUp(attempt: Attempt): void {
+    this.finish(attempt);
+    attempt.controller.abort();
   }
 }

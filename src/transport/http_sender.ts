@@ -24,11 +24,10 @@ export interface HttpRequest {
   readonly body?: string;
 }
 
-const BY_METHOD: Readonly<Record<HttpRequest["method"], Readonly<Record<string, string>>>> = Object.freeze({
+const BY_METHOD: Readonly<Partial<Record<HttpRequest["method"], Readonly<Record<string, string>>>>> = {
   POST: { "content-type": "application/json", accept: "application/json, text/event-stream" },
   GET: { accept: "text/event-stream" },
-  DELETE: {},
-});
+};
 
 /** Sends requests to one address: with its headers and credentials, and through its redirects. */
 export class HttpSender {
@@ -75,7 +74,7 @@ export class HttpSender {
     return await followRedirects(this.#fetch, this.#target, {
       method,
       headers: sent,
-      ...(body === undefined ? {} : { body }),
+      body: body ?? null,
       signal: attempt.controller.signal,
       redirect: "manual",
     });

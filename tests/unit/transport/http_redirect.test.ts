@@ -68,6 +68,8 @@ describe("redirect", () => {
     ["another port", `${ORIGIN}:8443/a/mcp`, 307],
     ["another origin without its scheme", "//evil.test/mcp", 307],
     ["another origin behind credentials", "https://mcp.test@evil.test/", 307],
+    ["the same origin with a user in it", "https://user:pw@mcp.test/a/mcp", 307],
+    ["the same origin with a password in it", "https://:pw@mcp.test/a/mcp", 308],
     ["a file", "file:///etc/passwd", 307],
     ["a script", "javascript:alert(1)", 307],
     ["nothing", undefined, 307],

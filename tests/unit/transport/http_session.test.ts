@@ -161,6 +161,7 @@ describe("session that the server has forgotten", () => {
     [404, -32601, "Method not found"],
     [400, -32000, "Booking session 7 is full"],
     [400, -32001, "Bad request"],
+    [404, -32001, "Cannot open the database session"],
   ];
   test.each(answers)("is not what an error with status %i, code %i and the id of its request means: %s", async (
     status,
@@ -326,6 +327,32 @@ describe("session that the server has forgotten", () => {
       () => json({ jsonrpc: "2.0", id: null, error: { code: -32001, message: "gone" } }, { status: 404 }),
       true,
     ],
+    ["400 that says it behind the id", () => new Response("Session ID 3f2a-77 not found", { status: 400 }), true],
+    ["400 that says it of the header", () => new Response("Invalid Mcp-Session-Id header", { status: 400 }), true],
+    [
+      "400 with an error about another session",
+      () =>
+        json({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "cannot create database session" } }, {
+          status: 400,
+        }),
+      false,
+    ],
+    ["400 in a page about another session", () => new Response("Booking session 7 is full", { status: 400 }), false],
+    [
+      "400 with an error of another kind",
+      () => json({ jsonrpc: "2.0", id: null, error: { code: -32603, message: "Session not found" } }, { status: 400 }),
+      false,
+    ],
+    [
+      "404 with an error of another kind that says nothing of a session",
+      () => json({ jsonrpc: "2.0", id: null, error: { code: -32603, message: "no such row" } }, { status: 404 }),
+      false,
+    ],
+    [
+      "404 with an error of another kind that says so",
+      () => json({ jsonrpc: "2.0", id: null, error: { code: -32004, message: "Session not found" } }, { status: 404 }),
+      true,
+    ],
     ["400 about something else", () => new Response("Bad Request", { status: 400 }), false],
     [
       "400 that answers the request",
@@ -356,7 +383,7 @@ describe("session that the server has forgotten", () => {
     const { server, transport, told, renewals } = await open();
     server.instead = (request) =>
       request.method === "POST" && !request.body.includes('"initialize"')
-        ? new Response("session", { status: 400 })
+        ? new Response("unknown session", { status: 400 })
         : undefined;
     server.current++;
     transport.send(message("tools/call", 3));
