@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { createServer as createWebServer } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { runtimeHere } from "./adapter.ts";
@@ -43,3 +44,30 @@ test("a POST on a kept connection that breaks reaches the server once", async ()
     server.close();
   }
 });
+
+test.each([["a short text", "ä€😀"], ["a long text", "ä€😀x".repeat(100_000)]])(
+  "%s is posted whole, and its length is said before",
+  async (_, text) => {
+    const server = createWebServer((request, response) => {
+      const chunks: Uint8Array[] = [];
+      request.on("data", (chunk: Uint8Array) => chunks.push(chunk));
+      request.on("end", () => {
+        response.setHeader("x-length", String(request.headers["content-length"]));
+        response.end(Buffer.concat(chunks));
+      });
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    try {
+      const { fetch } = await runtimeHere();
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+      const headers = { "content-type": "text/plain;charset=utf-8", connection: "close" };
+      const response = await fetch(url, { method: "POST", headers, body: text });
+      expect(await response.text()).toBe(text);
+      expect(response.headers.get("x-length")).toBe(String(new TextEncoder().encode(text).byteLength));
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
+  },
+);
