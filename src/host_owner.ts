@@ -84,7 +84,7 @@ export class Host implements AsyncDisposable {
     this.#global = new ServerManager({
       ...parts.managing,
       source: "global",
-      append: (events) => parts.sink.append(events),
+      append: async (events) => await parts.sink.append(events),
     });
     this.#configured = new ConfiguredServers(this.#global, parts.sink, parts.scrubber);
     this.approvals = Object.freeze({
@@ -132,7 +132,11 @@ export class Host implements AsyncDisposable {
       throw new HostError("ERR_CONFIG", `Cannot make a manager: its name is taken or not 1 to 64 of A-Z a-z 0-9 _ -`);
     }
     const { managing, sink } = this.#parts;
-    const manager = new ServerManager({ ...managing, source: name, append: (events) => sink.append(events) });
+    const manager = new ServerManager({
+      ...managing,
+      source: name,
+      append: async (events) => await sink.append(events),
+    });
     this.#managers.push(manager);
     return manager;
   }
@@ -167,7 +171,11 @@ export class Host implements AsyncDisposable {
       inherited,
       ...(isVisible === undefined ? {} : { isVisible }),
       openChild: (child) => this.#openSession(child),
-      manager: new ServerManager({ ...managing, source: "private", append: (events) => sink.append(events) }),
+      manager: new ServerManager({
+        ...managing,
+        source: "private",
+        append: async (events) => await sink.append(events),
+      }),
       localTools,
       gate,
       desk,

@@ -1,4 +1,5 @@
-import type { EventInput, HostEvent } from "../events/event.ts";
+import type { EventInput } from "../events/event.ts";
+import type { Written } from "../events/sink.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { RequestOptions } from "../client/client.ts";
@@ -43,7 +44,7 @@ const TIMEOUT_MS = 60_000;
 
 /** What every call of a session works with. */
 export interface CallContext {
-  readonly append: (events: readonly EventInput[]) => Promise<readonly HostEvent[]>;
+  readonly append: (events: readonly EventInput[]) => Written;
   readonly clock: Clock;
   readonly scrubber: Scrubber;
   readonly output: OutputOptions;
@@ -96,37 +97,33 @@ export class Call implements CallFacts {
   }
 
   /** Writes events. Rejects with `ERR_NOT_LOGGED`: what is not in the log must not be acted on. */
-  async append(events: readonly EventInput[]): Promise<void> {
-    try {
-      await this.#written(events);
-    } catch (cause) {
+  append(events: readonly EventInput[]): void | Promise<void> {
+    return this.#writing(events)?.then(() => {/* they are stored */}, (cause: unknown) => {
       throw new HostError(
         "ERR_NOT_LOGGED",
         `Cannot go on with the call of ${this.tool}: the event log does not take it`,
         { cause },
       );
-    }
+    });
   }
 
   /**
    * Ends the call with its closing events. Where these cannot be written the outcome is that: `failed` if nothing was
    * sent, else `unknown`, since what is not logged must not be told as done.
    */
-  async end(events: readonly EventInput[], wasSent: boolean, outcome: () => Outcome): Promise<Outcome> {
-    try {
-      await this.#written(events);
-    } catch {
-      // Whoever owns the log knows why it takes nothing more; this caller has to know that it does not.
-      return this.notLogged(wasSent);
-    }
-    return outcome();
+  end(events: readonly EventInput[], wasSent: boolean, outcome: () => Outcome): Outcome | Promise<Outcome> {
+    const writing = this.#writing(events);
+    // Whoever owns the log knows why it takes nothing more; this caller has to know that it does not.
+    return writing === undefined ? outcome() : writing.then(outcome, () => this.notLogged(wasSent));
   }
 
-  #written(events: readonly EventInput[]): Promise<unknown> {
+  /** Nothing to wait for where the events are stored already. */
+  #writing(events: readonly EventInput[]): Promise<unknown> | undefined {
     const { clock, append } = this.#context;
+    const writing = append(this.#ofTurn(events));
+    if (!(writing instanceof Promise)) return undefined;
     const { signal, tool, options: { timeoutMs = TIMEOUT_MS } } = this;
-    const writer = { what: `the call of ${tool}`, signal, timeoutMs, clock };
-    return written(() => append(this.#ofTurn(events)), writer);
+    return written(writing, { what: `the call of ${tool}`, signal, timeoutMs, clock });
   }
 
   /** What the gate made knows nothing of turns: all events of a call belong to the call's turn. */

@@ -18,7 +18,7 @@ import {
 } from "./call_events.ts";
 import { type Failure, readFailure } from "./failure.ts";
 import type { Outcome } from "./outcome.ts";
-import { patienceOf, readOutput } from "./output.ts";
+import { type Output, patienceOf, readOutput } from "./output.ts";
 import { structuredFinding, withFinding } from "./schema_checks.ts";
 
 /** The round that a call ends with. */
@@ -37,26 +37,32 @@ export interface LastRound {
 const TIMEOUT_MS = 60_000;
 
 /** Ends a call with what its server answered, or with what came in the place of an answer. */
-export async function finish(
+export function finish(
   call: Call,
   reply: Extract<Reply, { kind: "done" | "failed" }>,
   loss: ServerLease["loss"],
   round: LastRound,
   context: CallContext,
-): Promise<Outcome> {
-  if (reply.kind === "done") return await complete(call, reply, round, context);
-  return await fail(call, reply, readFailure(reply, loss), round, loss?.cause, context);
+): Outcome | Promise<Outcome> {
+  if (reply.kind === "done") return complete(call, reply, round, context);
+  return fail(call, reply, readFailure(reply, loss), round, loss?.cause, context);
 }
 
-async function complete(
+function complete(
   call: Call,
   reply: Extract<Reply, { kind: "done" }>,
   round: LastRound,
   context: CallContext,
-): Promise<Outcome> {
+): Outcome | Promise<Outcome> {
   const { server, durationMs, before, isOpen } = round;
+  const { scrubber } = context;
   const resends = round.resends + reply.resends;
   const answered = isOpen ? [...before, callCompleted(call, server, durationMs, reply.bytes, resends)] : before;
+  const unusable = (error: unknown): Outcome | Promise<Outcome> => {
+    const fault = faultOf(error, scrubber);
+    const events = [...answered, toolFailed(call, "invalid_result", "answered", fault)];
+    return call.end(events, true, () => call.failed("failed", "invalid_result", fault));
+  };
   try {
     const found = structuredFinding(round.entry, reply.result, reply.spills);
     const undecodable = base64Finding(reply.result, reply.spills);
@@ -64,30 +70,32 @@ async function complete(
     const waitedMs = reply.spills === undefined ? durationMs : 0;
     const patienceMs = patienceOf(call.options.timeoutMs ?? TIMEOUT_MS, waitedMs);
     const reading = readOutput(reply.result, { ...context.output, patienceMs }, call.signal, reply.spills);
-    const { scrubber } = context;
-    const read = reading instanceof Promise ? await reading : reading;
-    const output = withFinding(withFinding(read, found, scrubber), undecodable, scrubber);
-    const findings = output.findings.map((each) => securityFinding(call, each));
-    const events = [...answered, ...findings, toolCompleted(call, output, durationMs)];
-    const kept = output.artifacts ?? (output.artifact === undefined ? [] : [output.artifact]);
-    events.unshift(...kept.map((artifact) => artifactStored(call, artifact)));
-    return await call.end(events, true, () => call.completed(output));
+    const end = (read: Output): Outcome | Promise<Outcome> => {
+      const output = withFinding(withFinding(read, found, scrubber), undecodable, scrubber);
+      const kept = output.artifacts ?? (output.artifact === undefined ? [] : [output.artifact]);
+      const events = [
+        ...kept.map((artifact) => artifactStored(call, artifact)),
+        ...answered,
+        ...output.findings.map((each) => securityFinding(call, each)),
+        toolCompleted(call, output, durationMs),
+      ];
+      return call.end(events, true, () => call.completed(output));
+    };
+    return reading instanceof Promise ? reading.then(end).catch(unusable) : end(reading);
   } catch (error) {
-    const fault = faultOf(error, context.scrubber);
-    const events = [...answered, toolFailed(call, "invalid_result", "answered", fault)];
-    return await call.end(events, true, () => call.failed("failed", "invalid_result", fault));
+    return unusable(error);
   }
 }
 
 /** Ends a call that has no usable answer. */
-export async function fail(
+export function fail(
   call: Call,
   reply: FailedReply,
   failure: Failure,
   round: LastRound,
   cause: EventCursor | undefined,
   context: CallContext,
-): Promise<Outcome> {
+): Outcome | Promise<Outcome> {
   const fault = faultOf(reply.error, context.scrubber);
   const { server, number, before, isOpen } = round;
   const failed = isOpen
@@ -97,10 +105,10 @@ export async function fail(
   const outcome = number > 1 && failure.outcome === "not_sent" ? "answered" : failure.outcome;
   const wasSent = outcome !== "not_sent";
   if (failure.kind === "cancelled") {
-    return await call.end([...failed, toolCancelled(call, outcome)], wasSent, () => call.cancelled());
+    return call.end([...failed, toolCancelled(call, outcome)], wasSent, () => call.cancelled());
   }
   const { reason, status } = failure;
-  return await call.end(
+  return call.end(
     [...failed, toolFailed(call, reason, outcome, fault, cause)],
     wasSent,
     () => call.failed(status, reason, fault),
@@ -108,20 +116,20 @@ export async function fail(
 }
 
 /** Ends a call whose server cannot be had. `outcome` is how far it had come: not at all, or an earlier round. */
-export async function refuse(
+export function refuse(
   call: Call,
   error: unknown,
   context: CallContext,
   outcome: Exclude<FailureOutcome, "unknown"> = "not_sent",
-): Promise<Outcome> {
+): Outcome | Promise<Outcome> {
   const wasSent = outcome !== "not_sent";
   if (isHostError(error, "ERR_CANCELLED")) {
-    return await call.end([toolCancelled(call, outcome)], wasSent, () => call.cancelled());
+    return call.end([toolCancelled(call, outcome)], wasSent, () => call.cancelled());
   }
   const fault = faultOf(error, context.scrubber);
   const reason = refusalReason(error);
   const cause = isHostError(error) ? (error.facts["cause"] as EventCursor | undefined) : undefined;
-  return await call.end(
+  return call.end(
     [toolFailed(call, reason, outcome, fault, cause)],
     wasSent,
     () => call.failed("failed", reason, fault),

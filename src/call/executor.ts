@@ -107,17 +107,17 @@ export class Executor {
     if (this.#running > 0) await idle;
   }
 
-  async #begin(name: string, read: ReadArguments, toolCallId: string, options: CallOptions): Promise<Outcome> {
-    return await this.#run({ name, toolCallId, args: read.ok ? read.args : {}, options }, async (call) => {
-      if (read.ok) return await this.#decide(call, name, 1);
-      return await this.#unusable(call, read.why, read.code);
-    });
+  #begin(name: string, read: ReadArguments, toolCallId: string, options: CallOptions): Promise<Outcome> {
+    return this.#run(
+      { name, toolCallId, args: read.ok ? read.args : {}, options },
+      (call) => read.ok ? this.#decide(call, name, 1) : this.#unusable(call, read.why, read.code),
+    );
   }
 
   /** Counts a call as running, and turns a log that takes nothing into its outcome. */
   async #run(
     { name, toolCallId, args, options }: Pick<WaitingCall, "name" | "toolCallId" | "args" | "options">,
-    make: (call: Call) => Promise<Outcome>,
+    make: (call: Call) => Outcome | Promise<Outcome>,
   ): Promise<Outcome> {
     // A name is untrusted text until it is resolved.
     const call = new Call(
@@ -140,7 +140,8 @@ export class Executor {
 
   async #decide(call: Call, name: string, decisions: number): Promise<Outcome> {
     const { view, output, scrubber } = this.#options;
-    const resolved = await resolveCall(call, name, view, this.#options);
+    const resolving = resolveCall(call, name, view, this.#options);
+    const resolved = resolving instanceof Promise ? await resolving : resolving;
     if ("outcome" in resolved) return resolved.outcome;
     const { route } = resolved;
     const why = argumentsFault(route.kind === "mcp" ? route.entry : route.tool, call.args, scrubber);
@@ -151,7 +152,8 @@ export class Executor {
         message: "Too many calls wait for a decision already",
       });
     }
-    const verdict = await this.#ask(call, route);
+    const asking = this.#ask(call, route);
+    const verdict = asking instanceof Promise ? await asking : asking;
     if (verdict === undefined) return await this.#undecided(call);
     call.requestId = verdict.requestId;
     let argsPreview: unknown;
@@ -170,19 +172,25 @@ export class Executor {
   }
 
   /** `undefined` when the gate fails, or stays silent after the call is over: then nothing passes. */
-  async #ask(call: Call, route: Route): Promise<GateVerdict | undefined> {
+  #ask(call: Call, route: Route): GateVerdict | undefined | Promise<GateVerdict | undefined> {
     const { gate, clock, onError } = this.#options;
-    try {
-      const request = this.#requests.of(call, route);
-      const asked = request instanceof Promise ? await request : request;
-      const verdict = await untilOver(gate.decide(asked), call.signal, clock);
+    const failed = (error: unknown): undefined => {
+      onError(error);
+    };
+    const read = (verdict: GateVerdict | undefined): GateVerdict | undefined => {
       if (verdict === undefined && call.signal.aborted) return undefined;
       if (isVerdict(verdict)) return verdict;
-      onError(new HostError("ERR_DENIED", `Cannot call ${call.tool}: the gate gave no verdict`));
+      return failed(new HostError("ERR_DENIED", `Cannot call ${call.tool}: the gate gave no verdict`));
+    };
+    try {
+      const request = this.#requests.of(call, route);
+      const asked = request instanceof Promise
+        ? request.then((known) => untilOver(gate.decide(known), call.signal, clock))
+        : untilOver(gate.decide(request), call.signal, clock);
+      return asked instanceof Promise ? asked.then(read).catch(failed) : read(asked);
     } catch (error) {
-      onError(error);
+      return failed(error);
     }
-    return undefined;
   }
 
   /** What an ask ends with. A gate that fails, or stays silent after the call is over, has said no. */
@@ -204,7 +212,7 @@ export class Executor {
   }
 
   /** Nothing was decided. */
-  #undecided(call: Call): Promise<Outcome> {
+  #undecided(call: Call): Outcome | Promise<Outcome> {
     const message = `Call of ${call.tool} was denied: the gate has failed`;
     if (!call.signal.aborted) return this.#fail(call, "permission_denied", { code: "ERR_DENIED", message });
     const silent: Denied = { decision: "deny", sourcedFrom: "host_stop", reason: "permission_denied" };
@@ -249,7 +257,7 @@ export class Executor {
     );
   }
 
-  #unusable(call: Call, why: string, code: ErrorCode = "ERR_INVALID_ARGUMENTS"): Promise<Outcome> {
+  #unusable(call: Call, why: string, code: ErrorCode = "ERR_INVALID_ARGUMENTS"): Outcome | Promise<Outcome> {
     const message = `Cannot use the arguments of ${call.tool}: ${why}`;
     return this.#fail(call, "invalid_arguments", { code, message });
   }
@@ -259,7 +267,7 @@ export class Executor {
     call: Call,
     reason: "invalid_arguments" | "too_many_asks" | "permission_denied" | "quarantined",
     fault: Fault,
-  ): Promise<Outcome> {
+  ): Outcome | Promise<Outcome> {
     const status = fault.code === "ERR_DENIED" ? "denied" : "failed";
     return call.end([toolFailed(call, reason, "not_sent", fault)], false, () => call.failed(status, reason, fault));
   }

@@ -1,4 +1,5 @@
 import { whenAborted } from "../kernel/abort.ts";
+import { isThenable } from "../kernel/listener.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Allowed, Denied, GateVerdict } from "../permission/request.ts";
 
@@ -9,7 +10,12 @@ const GRACE_MS = 1000;
  * What a gate answers; `undefined` where it stays silent for a second after the call is over. A gate may be the user's
  * own and never answer: its silence must not keep a caller waiting or a session from closing.
  */
-export function untilOver<T>(answer: T | Promise<T>, signal: AbortSignal, clock: Clock): Promise<T | undefined> {
+export function untilOver<T>(
+  answer: T | Promise<T>,
+  signal: AbortSignal,
+  clock: Clock,
+): T | undefined | Promise<T | undefined> {
+  if (!isThenable(answer)) return answer;
   return new Promise((resolve, reject) => {
     let leave: (() => void) | undefined;
     const giveUp = (): void => {

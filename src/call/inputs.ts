@@ -37,7 +37,7 @@ export interface AskOwner {
   /** Fires when nobody waits for its end any more. */
   readonly signal: AbortSignal;
   /** Writes events. Rejects with `ERR_NOT_LOGGED`: what is not in the log must not be acted on. */
-  append(events: readonly EventInput[]): Promise<void>;
+  append(events: readonly EventInput[]): void | Promise<void>;
 }
 
 /** How long a person may take (the lifetime of an approval that is asked for directly). */

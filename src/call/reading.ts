@@ -198,7 +198,8 @@ export class Reading {
     const { signal, options: { turnId, timeoutMs = TIMEOUT_MS } } = this;
     const ofTurn = turnId === undefined ? events : events.map((event) => ({ ...event, turnId }));
     try {
-      await written(() => append(ofTurn), { what: "a read", signal, timeoutMs, clock });
+      const writing = append(ofTurn);
+      if (writing instanceof Promise) await written(writing, { what: "a read", signal, timeoutMs, clock });
     } catch (cause) {
       throw new HostError("ERR_NOT_LOGGED", "Cannot go on with a read: the event log does not take it", { cause });
     }

@@ -21,42 +21,62 @@ const WAIT_MS = 60_000;
 /** A name that still leads to a server without a list after so many waits leads nowhere. */
 const MAX_WAITS = 8;
 
-/** Finds what a call names, or ends the call: nothing that is ambiguous, unknown or gone is ever sent anywhere. */
-export async function resolveCall(
+/** What a call names, or its end. */
+export type Resolved = { readonly route: Route } | { readonly outcome: Outcome };
+
+/**
+ * Finds what a call names, or ends the call: nothing that is ambiguous, unknown or gone is ever sent anywhere. At once
+ * where the list that the name is in is there.
+ */
+export function resolveCall(
   call: Call,
   name: string,
   view: RouterView<Server>,
   context: CallContext,
-): Promise<{ readonly route: Route } | { readonly outcome: Outcome }> {
+): Resolved | Promise<Resolved> {
+  const resolution = resolveTool(name, view);
+  return routed(call, resolution) ?? resolveLater(call, name, resolution, view, context);
+}
+
+function routed(call: Call, resolution: Resolution<Server>): { readonly route: Route } | undefined {
+  if (resolution.kind !== "mcp" && resolution.kind !== "local") return undefined;
+  call.tool = resolution.kind === "mcp" ? resolution.entry.qualified : resolution.tool.name;
+  return { route: resolution };
+}
+
+/** Waits for the list of a server that has none yet, as often as it takes. */
+async function resolveLater(
+  call: Call,
+  name: string,
+  first: Resolution<Server>,
+  view: RouterView<Server>,
+  context: CallContext,
+): Promise<Resolved> {
+  let resolution = first;
   for (let waits = 0; waits < MAX_WAITS; waits++) {
-    const resolution = resolveTool(name, view);
-    if (resolution.kind === "wait") {
-      try {
-        const lease = await resolution.server.acquire({
-          signal: call.signal,
-          timeoutMs: call.options.timeoutMs ?? WAIT_MS,
-        });
-        lease.release();
-      } catch (error) {
-        return { outcome: await refuse(call, error, context) };
-      }
-    } else if (resolution.kind === "mcp") {
-      call.tool = resolution.entry.qualified;
-      return { route: resolution };
-    } else if (resolution.kind === "local") {
-      call.tool = resolution.tool.name;
-      return { route: resolution };
-    } else {
-      return { outcome: await endUnresolved(call, resolution, context) };
+    const found = routed(call, resolution);
+    if (found !== undefined) return found;
+    if (resolution.kind !== "wait") return { outcome: await endUnresolved(call, resolution as Unresolved, context) };
+    try {
+      const lease = await resolution.server.acquire({
+        signal: call.signal,
+        timeoutMs: call.options.timeoutMs ?? WAIT_MS,
+      });
+      lease.release();
+    } catch (error) {
+      return { outcome: await refuse(call, error, context) };
     }
+    resolution = resolveTool(name, view);
   }
   const error = new HostError("ERR_SERVER_NOT_CONNECTED", `Cannot call ${call.tool}: its server does not stay up`);
   return { outcome: await refuse(call, error, context) };
 }
 
+type Unresolved = Extract<Resolution<Server>, { kind: "ambiguous" | "not_found" | "gone" }>;
+
 async function endUnresolved(
   call: Call,
-  resolution: Extract<Resolution<Server>, { kind: "ambiguous" | "not_found" | "gone" }>,
+  resolution: Unresolved,
   context: CallContext,
 ): Promise<Outcome> {
   switch (resolution.kind) {

@@ -110,7 +110,6 @@ export async function sendRound(
         progress.end();
         until?.abort();
       };
-      const bounds = { timeoutMs: Math.max(1, timeoutMs - waitedMs), onProgress: progress.report };
       let changed: HostError | undefined;
       const beforeResend = async (refusal: FailedReply["error"]): Promise<FailedReply["error"] | undefined> => {
         try {
@@ -122,9 +121,16 @@ export async function sendRound(
         if (!isUnchanged(server, entry)) changed = changedMeanwhile(call.tool);
         return changed;
       };
-      const checked = { ...bounds, beforeResend };
-      const options = until === undefined ? checked : { ...checked, progressUntil: until.signal };
-      const reply = await send(call, lease, route, asked, options, inputs, context);
+      const options: SendOptions = {
+        timeoutMs: Math.max(1, timeoutMs - waitedMs),
+        maxTotalMs: asked.maxTotalMs,
+        signal: inputs?.signal ?? call.signal,
+        onProgress: progress.report,
+        takesSpills: true,
+        beforeResend,
+      };
+      if (until !== undefined) options.progressUntil = until.signal;
+      const reply = await send(call, lease, route, asked.input, options, inputs, context);
       if (task === undefined || reply.kind === "failed") endProgress();
       const wasNotExecuted = reply.kind === "failed" && (!reply.sent || (reply.refused && resends === 0));
       if (wasNotExecuted && lease.loss !== undefined && moves < MAX_MOVES && !call.signal.aborted) {
@@ -163,27 +169,24 @@ function isUnchanged(server: Server, entry: CatalogEntry): boolean {
   return current !== undefined && canonicalJson(current.definition) === canonicalJson(entry.definition);
 }
 
+/** Filled in member by member: this is made for every call, and to spread objects together costs more. */
+type SendOptions = { -readonly [K in keyof RequestOptions]: RequestOptions[K] };
+
 async function send(
   call: Call,
   lease: ServerLease,
   { server, entry }: ServerRoute,
-  { input, maxTotalMs }: Round,
-  bounds: Pick<RequestOptions, "timeoutMs" | "onProgress" | "progressUntil" | "beforeResend">,
+  input: JsonObject | undefined,
+  options: SendOptions,
   inputs: Inputs | undefined,
   context: ServerCallContext,
 ): Promise<Reply> {
   const { onError, session, clock } = context;
   const trace = context.trace?.();
   const { logLevel } = server.config;
-  const options = {
-    ...bounds,
-    signal: inputs?.signal ?? call.signal,
-    maxTotalMs,
-    takesSpills: true,
-    ...(inputs === undefined ? {} : { asks: ownAsks(lease.client, session, clock, inputs.answer) }),
-    ...(trace === undefined ? {} : { trace }),
-    ...(logLevel === undefined ? {} : { logLevel }),
-  };
+  if (inputs !== undefined) options.asks = ownAsks(lease.client, session, clock, inputs.answer);
+  if (trace !== undefined) options.trace = trace;
+  if (logLevel !== undefined) options.logLevel = logLevel;
   try {
     const reply = input === undefined
       ? await lease.client.callTool(entry.name, call.args, options)
@@ -207,7 +210,7 @@ function progressOf(call: Call, server: string, context: ServerCallContext): Pro
     turnId: call.turnId,
     clock,
     scrubber,
-    append: (event) => void append([event]).catch(onError),
+    append: (event) => void Promise.resolve(append([event])).catch(onError),
     listener: call.options.onProgress,
     onError,
   });

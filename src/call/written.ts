@@ -17,10 +17,10 @@ export interface Writer {
 }
 
 /**
- * Waits for events to be written: for as long as for a server, and not for long once that which they belong to is over.
- * Rejects with what writing failed with, and `ERR_TIMEOUT`.
+ * Waits for events that are on their way into the log: for as long as for a server, and not for long once that which they
+ * belong to is over. Rejects with what writing failed with, and `ERR_TIMEOUT`.
  */
-export function written(write: () => Promise<unknown>, { what, signal, timeoutMs, clock }: Writer): Promise<unknown> {
+export function written(writing: Promise<unknown>, { what, signal, timeoutMs, clock }: Writer): Promise<unknown> {
   return new Promise((resolve, reject) => {
     let timer: Timer;
     const wait = (delayMs: number): void => {
@@ -36,7 +36,7 @@ export function written(write: () => Promise<unknown>, { what, signal, timeoutMs
       timer.cancel();
       wait(overMs);
     });
-    Promise.resolve(write()).then(resolve, reject).finally(() => {
+    writing.then(resolve, reject).finally(() => {
       timer.cancel();
       leave();
     });

@@ -51,29 +51,37 @@ export function readSchemas({ name, inputSchema, outputSchema }: Tool): SchemaRe
 /** Effort that went into what is kept. A typical schema is ten, a thousandth of this at most. */
 const MAX_KEPT = 20_000;
 
-/** The validators of one server's tools. Each is made when it is first needed; those not used for longest are let go. */
+interface KeptValidator {
+  readonly validator: SchemaValidator | undefined;
+  readonly effort: number;
+  /** Since somebody last looked for one to let go. */
+  isUsed: boolean;
+}
+
+/** The validators of one server's tools. Each is made when it is first needed; those not used for long are let go. */
 export class SchemaValidators {
-  readonly #kept = new Map<JsonObject, { readonly validator: SchemaValidator | undefined; readonly effort: number }>();
+  readonly #kept = new Map<JsonObject, KeptValidator>();
   #effort = 0;
 
   /** `undefined` for a schema that cannot be used. */
   of(schema: JsonObject): SchemaValidator | undefined {
     const known = this.#kept.get(schema);
     if (known !== undefined) {
-      // Last in the order of the map is last to go.
-      this.#kept.delete(schema);
-      this.#kept.set(schema, known);
+      known.isUsed = true;
       return known.validator;
     }
     const compiled = compileSchema(schema);
-    const made = { validator: compiled.usable ? compiled.validator : undefined, effort: 1 + compiled.effort };
-    this.#kept.set(schema, made);
+    const validator = compiled.usable ? compiled.validator : undefined;
+    const made: KeptValidator = { validator, effort: 1 + compiled.effort, isUsed: false };
     this.#effort += made.effort;
-    for (const [oldest, { effort }] of this.#kept) {
-      if (this.#effort <= MAX_KEPT || oldest === schema) break;
+    // One that was used is passed over once, which puts it last; so this ends after two rounds at most.
+    for (const [oldest, kept] of this.#kept) {
+      if (this.#effort <= MAX_KEPT) break;
       this.#kept.delete(oldest);
-      this.#effort -= effort;
+      if (kept.isUsed) this.#kept.set(oldest, { ...kept, isUsed: false });
+      else this.#effort -= kept.effort;
     }
-    return made.validator;
+    this.#kept.set(schema, made);
+    return validator;
   }
 }

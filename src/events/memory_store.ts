@@ -95,7 +95,7 @@ class MemoryWriter implements StreamWriter {
     state.owner = this;
   }
 
-  async append(expectedSeq: number, events: readonly HostEvent[]): Promise<void> {
+  append(expectedSeq: number, events: readonly HostEvent[]): void {
     const state = this.#state;
     if (this.#isClosed) {
       throw new HostError("ERR_CLOSED", `Cannot append to stream "${this.#stream}": its writer is closed`);

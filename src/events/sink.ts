@@ -2,8 +2,11 @@ import type { Clock } from "../kernel/clock.ts";
 import { causeCode, HostError, isHostError } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { makeEvent, type PayloadScrubber, preparePayload } from "./encode.ts";
-import type { EventInput, HostEvent } from "./event.ts";
+import type { EventInput, EventPayload, HostEvent } from "./event.ts";
 import type { StreamWriter } from "./store.ts";
+
+/** Events as they are stored: there already, or on their way. */
+export type Written = readonly HostEvent[] | Promise<readonly HostEvent[]>;
 
 /** The right to write to one stream of the log. */
 export interface EventSink {
@@ -16,9 +19,10 @@ export interface EventSink {
    * Scrubs, numbers and stores events, together or not at all, and resolves to them as stored. Calls need not wait for
    * one another; `seq` follows the order of the calls. Once the store has refused an append, this sink refuses all: with
    * `ERR_LOG_POISONED` if the store is, else `ERR_NOT_LOGGED`, and what the store said as `cause`. `ERR_CLOSED` after
-   * `close`, `ERR_TOO_LARGE` (and nothing is numbered) while too many events wait.
+   * `close`, `ERR_TOO_LARGE` (and nothing is numbered) while too many events wait. Gives them at once where the store has
+   * them at once; never throws.
    */
-  append(events: readonly EventInput[]): Promise<readonly HostEvent[]>;
+  append(events: readonly EventInput[]): Written;
   /** Appends a last event, waits for what is under way and lets go of the stream. Idempotent. */
   close(closing?: EventInput): Promise<void>;
 }
@@ -70,7 +74,7 @@ export class Sink implements EventSink {
     return this.#seq;
   }
 
-  append(events: readonly EventInput[]): Promise<readonly HostEvent[]> {
+  append(events: readonly EventInput[]): Written {
     let made: HostEvent[];
     const expectedSeq = this.#numbered;
     try {
@@ -81,29 +85,39 @@ export class Sink implements EventSink {
     }
     this.#numbered += made.length;
     this.#underWay++;
-    return this.#options.writer.append(expectedSeq, made).then(
-      () => {
-        this.#underWay--;
-        this.#seq += made.length;
-        this.#options.onStored(made);
-        return made;
-      },
-      (cause: unknown) => {
-        this.#underWay--;
-        const isPassing = isHostError(cause) && cause.facts["passing"] === true;
-        if (this.#failure === undefined || (this.#failure.isPassing && !isPassing)) {
-          const code = isHostError(cause, "ERR_LOG_POISONED") ? "ERR_LOG_POISONED" : "ERR_NOT_LOGGED";
-          this.#failure = { code, cause, isPassing };
-        }
-        const refusal = this.#refusal(this.#failure);
-        // The store is as it was, and so are the numbers once all that were given are back.
-        if (this.#failure.isPassing && this.#underWay === 0) {
-          this.#failure = undefined;
-          this.#numbered = this.#seq;
-        }
-        throw refusal;
-      },
-    );
+    let storing: void | Promise<void>;
+    try {
+      storing = this.#options.writer.append(expectedSeq, made);
+    } catch (cause) {
+      return Promise.reject(this.#refused(cause));
+    }
+    if (storing === undefined) return this.#stored(made);
+    return Promise.resolve(storing).then(() => this.#stored(made), (cause: unknown) => {
+      throw this.#refused(cause);
+    });
+  }
+
+  #stored(events: readonly HostEvent[]): readonly HostEvent[] {
+    this.#underWay--;
+    this.#seq += events.length;
+    this.#options.onStored(events);
+    return events;
+  }
+
+  #refused(cause: unknown): HostError {
+    this.#underWay--;
+    const isPassing = isHostError(cause) && cause.facts["passing"] === true;
+    if (this.#failure === undefined || (this.#failure.isPassing && !isPassing)) {
+      const code = isHostError(cause, "ERR_LOG_POISONED") ? "ERR_LOG_POISONED" : "ERR_NOT_LOGGED";
+      this.#failure = { code, cause, isPassing };
+    }
+    const refusal = this.#refusal(this.#failure);
+    // The store is as it was, and so are the numbers once all that were given are back.
+    if (this.#failure.isPassing && this.#underWay === 0) {
+      this.#failure = undefined;
+      this.#numbered = this.#seq;
+    }
+    return refusal;
   }
 
   close(closing?: EventInput): Promise<void> {
@@ -142,12 +156,15 @@ export class Sink implements EventSink {
   #make(events: readonly EventInput[]): HostEvent[] {
     const { stream, epoch } = this;
     const { scrubber, clock, ids } = this.#options;
-    const payloads = events.map((input) => preparePayload(input, stream, scrubber));
+    const made: HostEvent[] = [];
+    const payloads: EventPayload[] = [];
+    for (const input of events) payloads.push(preparePayload(input, stream, scrubber));
     const at = clock.now();
-    return events.map((input, index) => {
-      const seq = this.#numbered + index + 1;
-      return makeEvent(input, payloads[index]!, { seq, id: ids.next("evt"), at, stream, epoch });
-    });
+    for (const input of events) {
+      const seq = this.#numbered + made.length + 1;
+      made.push(makeEvent(input, payloads[made.length]!, { seq, id: ids.next("evt"), at, stream, epoch }));
+    }
+    return made;
   }
 
   #refusal(

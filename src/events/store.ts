@@ -9,10 +9,10 @@ import type { HostEvent } from "./event.ts";
  *
  * What an implementation promises:
  * - *Order and gaplessness*: a stream's events have `seq` 1, 2, 3 ... without gap, in the order they were appended.
- * - *Conditional append*: `append` with an `expectedSeq` that is not the head rejects with `ERR_FENCED` and stores nothing.
- * - *All or nothing*: after a rejected append none of its events is ever read, or the store is poisoned
+ * - *Conditional append*: `append` with an `expectedSeq` that is not the head fails with `ERR_FENCED` and stores nothing.
+ * - *All or nothing*: after an append that has failed none of its events is ever read, or the store is poisoned
  *   (`ERR_LOG_POISONED`) and refuses everything until it is opened again.
- * - *Durability*: `append` resolves once the events are as durable as `level` says. Nothing is readable before that.
+ * - *Durability*: `append` returns or resolves once the events are as durable as `level` says. Nothing is readable before that.
  * - *Stored events never change*; unknown types and members come back as they went in.
  * - Reading is open to any number of callers at once. One writer a stream; appends of one writer may be issued without
  *   waiting and are kept in that order.
@@ -54,7 +54,8 @@ export interface StreamWriter {
   readonly head: StreamHead;
   /** Set when the stream ended in a record that was never finished: it was put aside when the stream was opened. */
   readonly torn?: TornTail;
-  append(expectedSeq: number, events: readonly HostEvent[]): Promise<void>;
+  /** A store that has them already gives nothing to wait for, which spares every call a timer and some promises. */
+  append(expectedSeq: number, events: readonly HostEvent[]): void | Promise<void>;
   /** Waits for appends under way and lets go. Idempotent. */
   close(): Promise<void>;
 }

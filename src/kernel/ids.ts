@@ -8,8 +8,10 @@ const ALPHABET = Uint8Array.from("0123456789abcdefghjkmnpqrstvwxyz", (character)
 /** Characters of an identifier, 5 random bits each. */
 const LENGTH = 26;
 /** Random characters are drawn for many identifiers at once: a call to the system costs more than a gated call. */
-const pool = new Uint8Array(LENGTH * 64);
+const pool = new Uint8Array(LENGTH * 1024);
 let used = pool.length;
+/** Used again and again: a view of the pool would cost more than the text that is made of it. */
+const characters = new Array<number>(LENGTH).fill(0);
 
 /** Identifiers of 130 random bits in lower-case base 32, from `crypto.getRandomValues`. */
 export const randomIds: Ids = Object.freeze({
@@ -19,9 +21,9 @@ export const randomIds: Ids = Object.freeze({
       for (let at = 0; at < pool.length; at++) pool[at] = ALPHABET[pool[at]! & 31]!;
       used = 0;
     }
-    const characters: ArrayLike<number> = pool.subarray(used, used += LENGTH);
+    for (let at = 0; at < LENGTH; at++) characters[at] = pool[used++]!;
     // Made in one step: text that grows by a character is kept as a chain, five times as large.
-    return `${prefix}_${String.fromCharCode.apply(null, characters as number[])}`;
+    return `${prefix}_${String.fromCharCode.apply(null, characters)}`;
   },
 });
 

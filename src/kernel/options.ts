@@ -36,7 +36,9 @@ export function checkOptions<T extends object>(options: unknown, rules: OptionRu
   for (const name of Object.keys(given)) {
     if (!Object.hasOwn(known, name)) throw refusal(use, unknownOption(name, Object.keys(known)));
   }
-  for (const [name, { wanted, fits }] of Object.entries(known)) {
+  // Every call of a tool comes by here: a list of the rules would cost more than to look at them.
+  for (const name in known) {
+    const { wanted, fits } = known[name]!;
     const value = given[name];
     if (value === undefined ? use.required?.includes(name) !== true : fits(value)) continue;
     throw refusal(use, value === undefined ? `"${name}" is missing, wanted ${wanted}` : isNot(name, value, wanted));

@@ -50,7 +50,7 @@ class PolicyGate implements Gate {
     this.#grants = options.grants ?? createGrants();
   }
 
-  async decide(request: GateRequest): Promise<GateVerdict> {
+  decide(request: GateRequest): GateVerdict | Promise<GateVerdict> {
     const { policy, scrubber, ids, holdsSecret } = this.#options;
     const args = scrubber.value(request.args);
     const assessment = assessRisk(request, holdsSecret ?? (() => args !== request.args));
@@ -74,7 +74,7 @@ class PolicyGate implements Gate {
         }
         if (request.onAsk === "deny") return denied(call, { sourcedFrom: "no_approver", reason: "no_approver" });
         if (request.signal?.aborted) return denied(call, { sourcedFrom: "host_stop", reason: "cancelled" });
-        return await this.#ask(call, grant);
+        return this.#ask(call, grant);
       }
     }
   }

@@ -120,7 +120,8 @@ export type GateVerdict =
 
 /** Decides whether a call may pass. A second implementation may stand behind this. */
 export interface Gate {
-  decide(request: GateRequest): Promise<GateVerdict>;
+  /** At once where nothing has to be waited for. */
+  decide(request: GateRequest): GateVerdict | Promise<GateVerdict>;
   /** Drops what a session was granted and ends its open asks as denied, `host_stop`. */
   endSession(session: string): void;
   close(): void;

@@ -59,7 +59,23 @@ function add(risks: Risk[], risk: Risk): void {
   if (!risks.includes(risk)) risks.push(risk);
 }
 
+/** To take a name apart costs more than all the rest of a judgement: what the last ones said is kept. */
+const judged = new Map<string, boolean>();
+const MAX_JUDGED = 1000;
+/** Longer names are rare, and may be many. */
+const MAX_KEPT_NAME = 128;
+
 /** True where a word of the name says that something will be gone: `delete_database`, `dropTable`, `HTTPDelete`. */
 export function hasTellingName(name: string): boolean {
+  const known = judged.get(name);
+  if (known !== undefined) return known;
+  const isTelling = hasTellingWord(name);
+  if (name.length > MAX_KEPT_NAME) return isTelling;
+  if (judged.size >= MAX_JUDGED) judged.clear();
+  judged.set(name, isTelling);
+  return isTelling;
+}
+
+function hasTellingWord(name: string): boolean {
   return name.normalize("NFKC").split(WORD_EDGE).some((word) => TELLING.has(word.toLowerCase()));
 }

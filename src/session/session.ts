@@ -200,7 +200,10 @@ export class Session implements AsyncDisposable {
     const { ids, sink } = this.#context;
     return createTurnPort(
       options.turnId ?? ids.next("t"),
-      (events) => this.#closing === undefined ? sink.append(events) : Promise.reject(this.#closed()),
+      async (events) => {
+        if (this.#closing !== undefined) throw this.#closed();
+        return await sink.append(events);
+      },
       (name, args, call) => this.tool(name, args, call),
     );
   }

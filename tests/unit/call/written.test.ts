@@ -9,7 +9,7 @@ function waiting(write: () => Promise<unknown>, timeoutMs = 60_000) {
   const controller = new AbortController();
   const ended: { how?: unknown } = {};
   const writer = { what: "a read", signal: controller.signal, timeoutMs, clock };
-  void written(write, writer).then((value) => ended.how = value, (error: unknown) => ended.how = error);
+  void written(write(), writer).then((value) => ended.how = value, (error: unknown) => ended.how = error);
   return { clock, controller, ended };
 }
 
@@ -53,7 +53,7 @@ describe("wait for a log", () => {
   it("for something that is over already is short from the beginning", async () => {
     const clock = new FakeClock();
     const signal = AbortSignal.abort();
-    const waited = written(never, { what: "a read", signal, timeoutMs: 60_000, clock });
+    const waited = written(never(), { what: "a read", signal, timeoutMs: 60_000, clock });
     const failed = expect(waited).rejects.toMatchObject(timeout);
     await clock.advance(5000);
     await failed;
