@@ -1,5 +1,5 @@
 import { cancelled, untilAborted } from "../kernel/abort.ts";
-import { atMost } from "../kernel/clock.ts";
+import { atMost, sleep } from "../kernel/clock.ts";
 import { causeCode, HostError } from "../kernel/errors.ts";
 import { dropBody } from "./http_body.ts";
 import { broken, notAuthorized, wantsCredentials } from "./http_faults.ts";
@@ -24,6 +24,8 @@ export interface HttpDialerOptions extends LinkOptions {
 }
 
 const SESSION_HEADER = "mcp-session-id";
+/** Least time between two sessions that are opened for the sake of their stream alone. */
+const LASTING_MS = 10_000;
 /** How long the notice that ends a session may take. */
 const FAREWELL_MS = 1000;
 
@@ -65,13 +67,21 @@ class HttpTransport extends HttpLink implements Transport {
     const standing = new AbortController();
     this.#standing = standing;
     const session = this.#sessionId;
+    const { clock } = this;
+    const openedAt = clock.monotonic();
     void keepOpen({
-      clock: this.clock,
+      clock,
       signal: standing.signal,
       get: (place) => this.#get(place, standing),
       read: (response, place) => this.answers.readStream(response, place, standing, undefined),
-      onForgotten: () => {
-        if (session !== undefined && session === this.#sessionId) this.#renew();
+      onForgotten: async () => {
+        // Not one after the other where none lasts. A call does not wait: it opens another, which ends this.
+        const pauseMs = openedAt + LASTING_MS - clock.monotonic();
+        if (pauseMs > 0) {
+          this.handlers.onWarning("no_stream", "it no longer knows the session");
+          await sleep(clock, pauseMs, standing.signal);
+        }
+        if (session && session === this.#sessionId) this.#renew();
       },
       onUnusable: (why) => this.isClosed || this.handlers.onWarning("no_stream", why),
     });
@@ -160,9 +170,8 @@ class HttpTransport extends HttpLink implements Transport {
   }
 
   /** Waits for the session that is being opened. Throws when the request is given up meanwhile. */
-  async #renewed(attempt: Attempt): Promise<void> {
-    if (this.#renewal === undefined) return;
-    await untilAborted(this.#renewal, "Request", attempt.controller.signal);
+  #renewed(attempt: Attempt): Promise<void> | undefined {
+    return this.#renewal && untilAborted(this.#renewal, "Request", attempt.controller.signal);
   }
 
   #renew(): void {
@@ -176,9 +185,7 @@ class HttpTransport extends HttpLink implements Transport {
     try {
       await this.handlers.onSessionLost?.();
     } catch (cause) {
-      const text = `Server no longer knows the session, and no other could be opened: it failed with ${
-        causeCode(cause)
-      }`;
+      const text = `Server no longer knows the session, and to open another failed with ${causeCode(cause)}`;
       const error = sessionLost(text, cause);
       for (const id of this.requests.refused()) this.lose(id, { error, sent: true, refused: true });
       await this.end({ reason: "unreachable", error });

@@ -11,8 +11,8 @@ export interface Standing {
   get(place: StreamPlace): Promise<Response>;
   /** Delivers what the stream carries, until its end. */
   read(response: Response, place: StreamPlace): Promise<void>;
-  /** The server had a stream for this session, and now it knows nothing of it. */
-  onForgotten(): void;
+  /** The server had a stream for this session, and now it knows nothing of it. What it rejects with is nobody's. */
+  onForgotten(): Promise<void>;
   /** The server offers something in the place of a stream, or a stream that cannot be read. */
   onUnusable(why: string): void;
 }
@@ -37,7 +37,7 @@ export async function keepOpen({ clock, signal, get, read, onForgotten, onUnusab
       if (ok) {
         const body = await readBeginning(response);
         onUnusable(wrongResponse("listen to the server", response, "text/event-stream", body).message);
-      } else if (!isFirst && (status === 404 || status === 400)) onForgotten();
+      } else if (!isFirst && (status === 404 || status === 400)) await onForgotten();
       return dropBody(response);
     }
   } catch (error) {

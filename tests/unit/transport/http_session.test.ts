@@ -302,10 +302,51 @@ describe("session that the server has forgotten", () => {
     server.instead = undefined;
     server.current++;
     stream.end();
-    await clock.advance(1000);
+    await clock.advance(10_000);
     expect(renewals()).toBe(1);
     expect(server.requests.at(-1)).toMatchObject({ method: "GET", headers: { "mcp-session-id": "s-3" } });
     await transport.close();
+  });
+
+  describe("and that its server forgets with each stream", () => {
+    async function forgetful() {
+      const opened = await open();
+      const { server, transport } = opened;
+      // Each stream ends at once, and with it the session.
+      server.instead = (request) => {
+        if (request.method !== "GET" || request.headers["mcp-session-id"] !== `s-${server.current}`) return undefined;
+        server.current++;
+        const stream = pushedStream();
+        stream.end();
+        return stream.response;
+      };
+      transport.listen?.();
+      return opened;
+    }
+
+    test("is opened anew every ten seconds at most, and a warning says so", async () => {
+      const { transport, told, clock, renewals } = await forgetful();
+      for (let second = 0; second < 65; second++) await clock.advance(1000);
+      expect(renewals()).toBe(6);
+      expect(told.filter((each) => each.on === "warning").map((each) => each.kind)).toContain("no_stream");
+      await transport.close();
+      expect(clock.timers).toBe(0);
+    });
+
+    test("is opened at once where a call needs it", async () => {
+      const { server, transport, told, clock, renewals } = await forgetful();
+      await clock.advance(2000);
+      expect(renewals()).toBe(0);
+      server.instead = undefined;
+      transport.send(message("tools/call", 3));
+      await settle();
+      expect(renewals()).toBe(1);
+      expect(ofCalls(told).filter(([on]) => on !== "warning")).toEqual([["resent", 3], ["answer", 3]]);
+      await clock.advance(20_000);
+      expect(renewals()).toBe(1);
+      await transport.close();
+      expect(clock.timers).toBe(0);
+    });
   });
 
   const refusals: [claim: string, refuse: () => Response, isLost: boolean][] = [
