@@ -22,8 +22,8 @@ export interface HostAskContext {
 
 /**
  * Answers what servers ask while they work on a call, a read or a prompt, in every revision that knows such asks. What has
- * a handler is declared to servers; without one nobody asks. Everything that a handler is shown is scrubbed. A handler that
- * throws, or takes longer than five minutes, has refused.
+ * a handler is declared to servers; without one nobody asks. What a handler is shown is scrubbed, but for the address
+ * of a `url` ask, which has to be opened as it is. A handler that throws, or takes longer than five minutes, has refused.
  */
 export interface HostAsks {
   /**

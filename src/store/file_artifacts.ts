@@ -1,5 +1,14 @@
 import { HostError } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
+import {
+  aFilledText,
+  aFunction,
+  type CheckedUse,
+  checkOptions,
+  having,
+  type OptionRules,
+  wholeFrom,
+} from "../kernel/options.ts";
 import type { Digest, FileHandle, FileSystem } from "../kernel/runtime.ts";
 import { checkMediaType, checkSha256, closedStore, Quota, storageError } from "./artifact_rules.ts";
 import type { ArtifactRef, ArtifactStore, ArtifactWriter } from "./artifacts.ts";
@@ -23,11 +32,26 @@ export interface FileArtifactsOptions {
  * type that a content was stored with stays. Files are 0600, directories 0700. What is being written lies in
  * `unfinished/`, where a crash may leave it; it counts towards the quota until somebody removes it.
  *
- * A full disk is `ERR_TOO_LARGE`; other errors of the file system come through as they are.
+ * A full disk is `ERR_TOO_LARGE`; other errors of the file system come through as they are. Throws `ERR_CONFIG` for
+ * options that it does not know.
  */
 export function fileArtifacts(options: FileArtifactsOptions): ArtifactStore {
+  checkOptions(options, rules, USE);
   return new FileArtifacts(options);
 }
+
+const rules: OptionRules<FileArtifactsOptions> = Object.freeze({
+  files: having("the files of a runtime", "open", "rename", "list"),
+  directory: aFilledText,
+  sha256: aFunction,
+  ids: having("a source of ids", "next"),
+  maxTotalBytes: wholeFrom(1),
+});
+const USE: CheckedUse = Object.freeze({
+  action: "keep artifacts in files",
+  code: "ERR_CONFIG",
+  required: ["files", "directory", "ids"],
+});
 
 const DEFAULT_TOTAL_BYTES = 16 * 1024 * 1024 * 1024;
 /** Most bytes of one artifact. */

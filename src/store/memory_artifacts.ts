@@ -1,4 +1,5 @@
 import { toHex } from "../kernel/canonical.ts";
+import { checkOptions, type OptionRules, wholeFrom } from "../kernel/options.ts";
 import { checkMediaType, checkSha256, closedStore, endedWriter, Quota, tooLarge } from "./artifact_rules.ts";
 import type { ArtifactRef, ArtifactStore, ArtifactWriter } from "./artifacts.ts";
 
@@ -7,12 +8,15 @@ export interface MemoryArtifactsOptions {
   readonly maxTotalBytes?: number;
 }
 
+const rules: OptionRules<MemoryArtifactsOptions> = Object.freeze({ maxTotalBytes: wholeFrom(1) });
+
 /** Most bytes of one artifact in memory, whatever its writer allows. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const DEFAULT_TOTAL_BYTES = 256 * 1024 * 1024;
 
 /**
- * Artifacts in memory, gone with the process; one takes at most 64 MiB.
+ * Artifacts in memory, gone with the process; one takes at most 64 MiB. Throws `ERR_CONFIG` for options that it does not
+ * know.
  *
  * @example
  * ```ts
@@ -21,6 +25,7 @@ const DEFAULT_TOTAL_BYTES = 256 * 1024 * 1024;
  * ```
  */
 export function memoryArtifacts(options: MemoryArtifactsOptions = {}): ArtifactStore {
+  checkOptions(options, rules, { action: "keep artifacts in memory", code: "ERR_CONFIG" });
   return new MemoryArtifacts(options);
 }
 

@@ -9,8 +9,8 @@ import { readdirSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { connectClient, httpDialer, stdioDialer } from "../../src/client/mod.ts";
-import { type Clock, systemClock, type Timer } from "../../src/kernel/clock.ts";
 import type { Runtime } from "../../src/kernel/runtime.ts";
+import { countingClock, countListeners } from "../fixtures/counting.ts";
 import { markedProcesses } from "../fixtures/marked_processes.ts";
 import { runtimeHere } from "../run/adapter.ts";
 
@@ -98,43 +98,6 @@ async function steady(look: () => Holdings): Promise<Holdings> {
     held = now;
   }
   return held;
-}
-
-function countingClock(): Clock & { active(): number } {
-  const timers = new Set<Timer>();
-  return {
-    now: () => systemClock.now(),
-    monotonic: () => systemClock.monotonic(),
-    after(delayMs, run) {
-      const timer = systemClock.after(delayMs, () => {
-        timers.delete(handle);
-        run();
-      });
-      const handle: Timer = {
-        cancel: () => {
-          timers.delete(handle);
-          timer.cancel();
-        },
-      };
-      timers.add(handle);
-      return handle;
-    },
-    active: () => timers.size,
-  };
-}
-
-function countListeners(signal: AbortSignal): () => number {
-  const live = new Set<unknown>();
-  const { addEventListener, removeEventListener } = signal;
-  signal.addEventListener = function (this: AbortSignal, ...args: Parameters<typeof addEventListener>): void {
-    live.add(args[1]);
-    addEventListener.apply(signal, args);
-  } as typeof addEventListener;
-  signal.removeEventListener = function (this: AbortSignal, ...args: Parameters<typeof removeEventListener>): void {
-    live.delete(args[1]);
-    removeEventListener.apply(signal, args);
-  } as typeof removeEventListener;
-  return () => live.size;
 }
 
 async function startHttpFixture(env: Record<string, string>, era: string): Promise<{ url: string; stop(): void }> {

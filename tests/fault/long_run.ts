@@ -8,7 +8,7 @@
  */
 import process from "node:process";
 import type { Client } from "../../src/client/client.ts";
-import type { Clock, Timer } from "../../src/kernel/clock.ts";
+import type { Clock } from "../../src/kernel/clock.ts";
 import type { ChildProcess, Runtime } from "../../src/kernel/runtime.ts";
 import type { Dialer } from "../../src/transport/transport.ts";
 import { heldBytes } from "../fixtures/held_memory.ts";
@@ -37,7 +37,8 @@ const STRAY_ENTRIES = 16;
 
 // Before anything of the product is loaded: what it makes from now on is counted.
 const collections = countCollections();
-const { connectClient, httpDialer, systemClock } = await import("../../src/client/mod.ts");
+const { connectClient, httpDialer } = await import("../../src/client/mod.ts");
+const { countingClock, countListeners } = await import("../fixtures/counting.ts");
 const { memoryDialer } = await import("../../src/transport/memory.ts");
 const { createHost } = await import("../../src/host.ts");
 const { memoryLog } = await import("../../src/events/memory_store.ts");
@@ -228,43 +229,6 @@ function countCollections(): () => Pick<Holdings, "collections" | "entries"> {
     made = made.filter((each) => each.deref() !== undefined);
     return { collections: made.length, entries: made.reduce((sum, each) => sum + (each.deref()?.size ?? 0), 0) };
   };
-}
-
-function countingClock(): Clock & { active(): number } {
-  const timers = new Set<Timer>();
-  return {
-    now: () => systemClock.now(),
-    monotonic: () => systemClock.monotonic(),
-    after(delayMs, run) {
-      const timer = systemClock.after(delayMs, () => {
-        timers.delete(handle);
-        run();
-      });
-      const handle: Timer = {
-        cancel: () => {
-          timers.delete(handle);
-          timer.cancel();
-        },
-      };
-      timers.add(handle);
-      return handle;
-    },
-    active: () => timers.size,
-  };
-}
-
-function countListeners(signal: AbortSignal): () => number {
-  let live = 0;
-  const { addEventListener, removeEventListener } = signal;
-  signal.addEventListener = (...args: Parameters<typeof addEventListener>): void => {
-    live++;
-    addEventListener.apply(signal, args);
-  };
-  signal.removeEventListener = (...args: Parameters<typeof removeEventListener>): void => {
-    live--;
-    removeEventListener.apply(signal, args);
-  };
-  return () => live;
 }
 
 const [calls, hostCalls] = [Number(process.argv[2] ?? 100_000), Number(process.argv[3] ?? 20_000)];

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { fileLog } from "../../../src/events/file_store.ts";
 import { memoryLog } from "../../../src/events/memory_store.ts";
+import { fileArtifacts } from "../../../src/store/file_artifacts.ts";
+import { memoryArtifacts } from "../../../src/store/memory_artifacts.ts";
 import { createHost } from "../../../src/host.ts";
 import type { HostOptions } from "../../../src/host_options.ts";
 import type { Session } from "../../../src/session/session.ts";
@@ -61,9 +63,16 @@ describe("host", () => {
     );
   });
 
-  it("logs refuse options that they do not know", () => {
+  it("logs and stores refuse options that they do not know", () => {
     expect(() => fileLog("x", { levels: "none" } as never)).toThrow(`unknown option "levels", did you mean "level"`);
     expect(() => memoryLog({ maxEvents: 0 })).toThrow(`"maxEvents" is 0, wanted a whole number from 1 up`);
+    expect(() => memoryArtifacts({ maxTotalBytes: "1 MiB" as never })).toThrow(
+      `Cannot keep artifacts in memory: "maxTotalBytes" is a string, wanted a whole number from 1 up`,
+    );
+    expect(() => fileArtifacts("/somewhere" as never)).toThrow(
+      "Cannot keep artifacts in files: found a string, wanted",
+    );
+    expect(() => fileArtifacts({ directory: "/somewhere" } as never)).toThrow(`"files" is missing`);
   });
 
   it("host refuses what its methods do not know", async () => {
