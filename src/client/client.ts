@@ -12,7 +12,7 @@ import type { VerdictCache } from "../protocol/negotiate.ts";
 import type { LogLevel } from "../protocol/request_meta.ts";
 import type { Admission } from "../protocol/subscriptions.ts";
 import type { CheckedTrace } from "../protocol/trace.ts";
-import type { Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
+import type { BeforeResend, Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
 import type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
 import type { Asks } from "./asks.ts";
 import type { ResponseCache } from "./cache.ts";
@@ -66,11 +66,9 @@ export interface RequestOptions {
   readonly fresh?: boolean;
   /**
    * Asked before the request goes out once more, with what the server has refused it with. What it resolves with stands in
-   * the way, and the request fails with it. Must not reject. A session that is opened anew is not asked about.
+   * the way, and the request fails with it. Must not reject.
    */
-  readonly beforeResend?: (
-    refusal: HostError | RemoteError,
-  ) => Promise<HostError | RemoteError | undefined>;
+  readonly beforeResend?: BeforeResend;
   /** Of a request that is answered only when it ends, see `keepListening`. */
   readonly standing?: StandingRequest;
 }

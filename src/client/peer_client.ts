@@ -170,6 +170,7 @@ export class PeerClient implements Client {
       onProgress: options.onProgress,
       progressUntil: options.progressUntil,
       takesSpills: options.takesSpills,
+      beforeResend: options.beforeResend,
       answerAsk: options.asks === undefined
         ? this.#asks?.ofRequest(method)
         : typeof options.asks === "function"

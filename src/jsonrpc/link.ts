@@ -1,4 +1,4 @@
-import type { HostError } from "../kernel/errors.ts";
+import type { HostError, RemoteError } from "../kernel/errors.ts";
 import type { Incoming, MalformedReason, RequestId } from "./message.ts";
 
 /** A report on a running request (basic/utilities/progress). */
@@ -18,8 +18,16 @@ export interface Outgoing {
   /** The parameters that `text` was made from; headers mirror some of them. */
   readonly params?: unknown;
   /** It stands as long as the connection does: that it fails says nothing about requests that somebody waits for. */
-  readonly isStanding?: boolean;
+  readonly isStanding?: boolean | undefined;
+  /**
+   * Asked, with why it was refused, before a request is sent once more in another session; what it resolves with, if
+   * anything, is what the request fails with instead.
+   */
+  readonly beforeResend?: BeforeResend | undefined;
 }
+
+/** See {@link Outgoing.beforeResend}. Never rejects. */
+export type BeforeResend = (refusal: HostError | RemoteError) => Promise<HostError | RemoteError | undefined>;
 
 /** A live connection to one server. */
 export interface Transport {
@@ -41,7 +49,7 @@ export interface Transport {
 
 /** Why a request will get no answer, and what is known about its execution. */
 export interface LostRequest {
-  readonly error: HostError;
+  readonly error: HostError | RemoteError;
   /** False only when it is certain that no byte of it left. */
   readonly sent: boolean;
   /** True only on proof that the server did not execute it (an HTTP status that says so). */

@@ -3,7 +3,15 @@ import type { Clock } from "../kernel/clock.ts";
 import { type HostError, RemoteError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import { isThenable } from "../kernel/listener.ts";
-import type { LostRequest, Progress, Transport, TransportEnd, TransportHandlers, WarningKind } from "./link.ts";
+import type {
+  BeforeResend,
+  LostRequest,
+  Progress,
+  Transport,
+  TransportEnd,
+  TransportHandlers,
+  WarningKind,
+} from "./link.ts";
 import { type Incoming, isUnread, type MalformedReason, ownId, type RequestId } from "./message.ts";
 import type { AskAnswerer } from "./peer_asks.ts";
 import { cancelledByServer, closedHere, notJson, notOpen, progressFailed, timedOut, unusable } from "./peer_errors.ts";
@@ -37,7 +45,9 @@ export interface PeerRequestOptions {
   /** Answers what the server asks for the sake of this request. Its time stands still meanwhile. */
   readonly answerAsk?: AskAnswerer | undefined;
   /** See {@link Outgoing.isStanding}. */
-  readonly isStanding?: boolean;
+  readonly isStanding?: boolean | undefined;
+  /** See {@link Outgoing.beforeResend}. */
+  readonly beforeResend?: BeforeResend | undefined;
   /** Told the id under which it goes out, before it does. */
   readonly onId?: (id: number) => void;
 }
@@ -111,16 +121,16 @@ export class Peer implements TransportHandlers {
   request(method: string, params: JsonObject | undefined, options: PeerRequestOptions): Promise<Settled> {
     const transport = this.#transport;
     if (this.#ended !== undefined || transport === undefined) {
-      return Promise.resolve(unsent(this.#ended ?? notOpen(method)));
+      return Promise.resolve(failed(this.#ended ?? notOpen(method), false));
     }
     const signal = options.signal;
-    if (signal?.aborted) return Promise.resolve(unsent(cancelled(`Request ${method}`, signal)));
+    if (signal?.aborted) return Promise.resolve(failed(cancelled(`Request ${method}`, signal), false));
     const id = this.#nextId++;
     let text: string;
     try {
       text = this.encoder.request(id, method, params);
     } catch (cause) {
-      return Promise.resolve(unsent(notJson(method, cause)));
+      return Promise.resolve(failed(notJson(method, cause), false));
     }
     return new Promise((resolve) => {
       const now = this.#clock.monotonic();
@@ -146,9 +156,8 @@ export class Peer implements TransportHandlers {
       });
       if (signal !== undefined) this.#signals.add(signal, id);
       options.onId?.(id);
-      transport.send(
-        options.isStanding === true ? { text, method, id, params, isStanding: true } : { text, method, id, params },
-      );
+      const { isStanding, beforeResend } = options;
+      transport.send({ text, method, id, params, isStanding, beforeResend });
     });
   }
 
@@ -206,12 +215,12 @@ export class Peer implements TransportHandlers {
     const unread = isUnread(reason);
     // A frame that was not read can only be the one answer that is awaited. One that was read and names no request says
     // nothing: some servers answer notifications that way.
-    const only = unread ? (of ?? this.#pending.only()?.id) : undefined;
+    const only = unread ? (of ?? this.#pending.only(isAwaited)?.id) : undefined;
     const target = id === undefined ? only : this.#match(id, of);
     this.#listener.warn(reason === "batch" ? "unexpected_batch" : "malformed", reason);
     if (target === undefined) return;
     const error = unusable(this.#pending.get(target)?.method ?? "a request", reason);
-    this.#finish(target, { ok: false, error, sent: true, refused: false });
+    this.#finish(target, failed(error));
   }
 
   onArriving(of: number | undefined): void {
@@ -240,7 +249,7 @@ export class Peer implements TransportHandlers {
     const requests = this.#pending.drain();
     const settleAll = (): void => {
       for (const request of requests) {
-        settle(request, { ok: false, error, sent: !notSent.has(request.id), refused: false });
+        settle(request, failed(error, !notSent.has(request.id)));
       }
     };
     this.#listener.end(end, settleAll);
@@ -300,7 +309,7 @@ export class Peer implements TransportHandlers {
     if (this.#questions.withdraw(requestId)) return;
     const id = ownId(requestId);
     if (id === undefined) return;
-    this.#finish(id, { ok: false, error: cancelledByServer(reason), sent: true, refused: false });
+    this.#finish(id, failed(cancelledByServer(reason)));
   }
 
   #onProgress(params: unknown): void {
@@ -335,7 +344,7 @@ export class Peer implements TransportHandlers {
     if (request.signal !== undefined) this.#signals.remove(request.signal, request.id);
     this.#giveUp(request, "the caller gave up");
     const error = progressFailed(request.method, cause);
-    settle(request, { ok: false, error, sent: true, refused: false });
+    settle(request, failed(error));
   }
 
   #onFlood(error: HostError): void {
@@ -349,13 +358,13 @@ export class Peer implements TransportHandlers {
     const request = this.#pending.take(id);
     if (request === undefined) return;
     this.#giveUp(request, "the caller gave up");
-    settle(request, { ok: false, error: cancelled(`Request ${request.method}`, signal), sent: true, refused: false });
+    settle(request, failed(cancelled(`Request ${request.method}`, signal)));
   }
 
   #onExpired(request: PendingRequest): void {
     if (request.signal !== undefined) this.#signals.remove(request.signal, request.id);
     this.#giveUp(request, "timeout");
-    settle(request, { ok: false, error: timedOut(request), sent: true, refused: false });
+    settle(request, failed(timedOut(request)));
   }
 
   #giveUp(request: PendingRequest, reason: string): void {
@@ -378,17 +387,19 @@ function settle(request: PendingRequest, settled: Settled): void {
   if (settled.ok && !request.takesSpills) {
     abortSpills(settled.spills);
     // Nothing of a result that was put aside as a whole is at hand.
-    if (wholeOf(settled.spills) !== undefined) settled = tooLarge(request.method);
+    if (wholeOf(settled.spills) !== undefined) settled = failed(unusable(request.method, "too_large"));
   }
   request.resolve(request.resends === 0 ? settled : { ...settled, resends: request.resends });
 }
 
-function tooLarge(method: string): Settled {
-  return { ok: false, error: unusable(method, "too_large"), sent: true, refused: false };
+/** Of what was sent, nobody knows whether the other end has acted on it. */
+function failed(error: HostError, sent = true): Settled {
+  return { ok: false, error, sent, refused: false };
 }
 
-function unsent(error: HostError): Settled {
-  return { ok: false, error, sent: false, refused: false };
+/** What has no end in time is not. */
+function isAwaited({ hardDeadline }: PendingRequest): boolean {
+  return hardDeadline !== Infinity;
 }
 
 function isFiniteNumber(value: unknown): value is number {

@@ -46,8 +46,8 @@ interface Askable {
 /** Our own requests, for whose sake the other end may ask. */
 interface AskableRequests {
   get(id: number): Askable | undefined;
-  /** The one that takes asks, if there is exactly one. */
-  onlyAskable(): Askable | undefined;
+  /** The one that is meant, if there is exactly one. */
+  only(isMeant: (request: Askable) => boolean): Askable | undefined;
   /** Something is asked for its sake: its time stands still. */
   hold(request: Askable): void;
   /** That is answered. */
@@ -107,7 +107,7 @@ export class OpenAsks {
       return undefined;
     }
     // On a stream of its own there is no doubt whose it is; on one for all, only where a single request can be meant.
-    const owner = of === undefined ? pending.onlyAskable() : pending.get(of);
+    const owner = of === undefined ? pending.only(({ answerAsk }) => answerAsk !== undefined) : pending.get(of);
     if (owner?.answerAsk === undefined) {
       listener.warn("misdirected_ask", wholeText(method));
       return { code: INVALID_REQUEST, message: "Invalid Request: it belongs to no request that takes it" };

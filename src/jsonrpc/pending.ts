@@ -84,22 +84,11 @@ export class PendingTable {
     return this.#requests.get(id);
   }
 
-  /** The one request whose answer is awaited, if there is exactly one; what has no end in time is not. */
-  only(): PendingRequest | undefined {
+  /** The one request that is meant, if there is exactly one. */
+  only(isMeant: (request: PendingRequest) => boolean): PendingRequest | undefined {
     let found: PendingRequest | undefined;
     for (const request of this.#requests.values()) {
-      if (request.hardDeadline === Infinity) continue;
-      if (found !== undefined) return undefined;
-      found = request;
-    }
-    return found;
-  }
-
-  /** The one request that takes asks, if there is exactly one. */
-  onlyAskable(): PendingRequest | undefined {
-    let found: PendingRequest | undefined;
-    for (const request of this.#requests.values()) {
-      if (request.answerAsk === undefined) continue;
+      if (!isMeant(request)) continue;
       if (found !== undefined) return undefined;
       found = request;
     }

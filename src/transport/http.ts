@@ -9,7 +9,15 @@ import { httpUrl } from "./http_redirect.ts";
 import type { HttpRequest } from "./http_sender.ts";
 import { keepOpen } from "./http_standing.ts";
 import { reopen, type StreamPlace } from "./resume.ts";
-import type { Dialer, Outgoing, Transport, TransportEnd, TransportHandlers, WireProfile } from "./transport.ts";
+import type {
+  Dialer,
+  LostRequest,
+  Outgoing,
+  Transport,
+  TransportEnd,
+  TransportHandlers,
+  WireProfile,
+} from "./transport.ts";
 
 /** Where a server is and how to speak to it. */
 export interface HttpDialerOptions extends LinkOptions {
@@ -150,23 +158,23 @@ class HttpTransport extends HttpLink implements Transport {
   }
 
   /** The server has forgotten the session, which proves that it did not execute the message. */
-  async #isToBeSentAgain({ id, method }: Outgoing, attempt: Attempt, again: boolean): Promise<boolean> {
+  async #isToBeSentAgain({ id, method, beforeResend }: Outgoing, attempt: Attempt, again: boolean): Promise<boolean> {
     attempt.refused = true;
     const isCurrent = attempt.session === this.#sessionId;
     const canRenew = this.#hasWorked && this.handlers.onSessionLost !== undefined;
-    if (again || (isCurrent && !canRenew)) {
-      const text = `Server refused ${method || "an answer"}: it no longer knows the session`;
-      const error = sessionLost(text);
-      if (id !== undefined) this.lose(id, { error, sent: true, refused: true });
-      if (isCurrent && !canRenew) await this.end({ reason: "unreachable", error });
-      return false;
+    const error = sessionLost(`Server refused ${method || "an answer"}: it no longer knows the session`);
+    let stands: LostRequest["error"] | undefined = error;
+    if (!again && (!isCurrent || canRenew)) {
+      if (isCurrent) this.#renew();
+      // A notification was about something in the session that is gone.
+      if (id === undefined) return false;
+      await this.#renewed(attempt);
+      stands = await beforeResend?.(error);
     }
-    if (isCurrent) this.#renew();
-    // A notification was about something in the session that is gone.
-    if (id === undefined) return false;
-    await this.#renewed(attempt);
-    this.handlers.onResent(id);
-    return true;
+    if (stands === undefined) this.handlers.onResent(id!);
+    else if (id !== undefined) this.lose(id, { error: stands, sent: true, refused: true });
+    if (isCurrent && !canRenew) await this.end({ reason: "unreachable", error });
+    return stands === undefined;
   }
 
   /** Waits for the session that is being opened. Throws when the request is given up meanwhile. */

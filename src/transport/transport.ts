@@ -1,6 +1,7 @@
 import type { Outgoing, Transport, TransportHandlers } from "../jsonrpc/link.ts";
 
 export type {
+  BeforeResend,
   LostRequest,
   Outgoing,
   Transport,

@@ -58,6 +58,33 @@ describe("host of a server over legacy HTTP", () => {
     expect(crashes()).toBe(0);
   });
 
+  it("a call that goes out again in another session is put to the gate anew where its tool has changed", async () => {
+    const { host, session, server } = await hosted({ rugPull: true });
+    server.expireSessions();
+    expect(await session.tool("mcp.web.echo", { message: "hi" })).toMatchObject({ status: "completed", output: "hi" });
+    const events = await host.readEvents({ stream: `session:${session.id}`, after: 0 });
+    expect(events.map(({ type }) => type)).toEqual([
+      "session.opened",
+      "permission.requested",
+      "permission.resolved",
+      "mcp.call.started",
+      "tool.started",
+      "mcp.call.failed",
+      "permission.requested",
+      "permission.resolved",
+      "mcp.call.started",
+      "mcp.call.completed",
+      "tool.completed",
+    ]);
+    const asked = events.filter(({ type }) => type === "permission.requested").map(({ payload }) =>
+      payload["fingerprint"]
+    );
+    expect(new Set(asked).size).toBe(2);
+    // The first went to the session that was gone; the list came before the second.
+    const heard = server.log.flatMap(({ message }) => message?.method?.startsWith("tools/") ? [message.method] : []);
+    expect(heard).toEqual(["tools/list", "tools/call", "tools/list", "tools/call"]);
+  });
+
   it("a server of HTTP with SSE whose stream drops is started again, and calls go on: C-SSE-04", async () => {
     const { host, session, server, crashes } = await hosted({ twoEndpoints: true }, { restart: { baseMs: 50 } });
     expect(await session.tool("mcp.web.echo", { message: "hi" })).toMatchObject({ status: "completed" });

@@ -125,6 +125,35 @@ describe("session that the server has forgotten", () => {
     expect(server.requests.at(-1)).toMatchObject({ method: "DELETE", headers: { "mcp-session-id": "s-3" } });
   });
 
+  test("is told before a request is sent again, which waits, and fails with what stands in the way", async () => {
+    const { server, transport, told } = await open();
+    const asked: unknown[] = [];
+    const inTheWay = new HostError("ERR_TOOL_NOT_FOUND", "It is another one now");
+    let release!: (why: HostError | undefined) => void;
+    const beforeResend = (refusal: unknown): Promise<HostError | undefined> => {
+      asked.push(refusal);
+      return new Promise((resolve) => release = resolve);
+    };
+    for (const [id, why] of [[3, undefined], [4, inTheWay]] as const) {
+      server.current++;
+      transport.send({ ...message("tools/call", id), beforeResend });
+      await settle();
+      expect(server.heard.filter(([method]) => method === "tools/call")).toHaveLength(id === 3 ? 1 : 3);
+      // What has to be asked first is not held back.
+      transport.send(message("tools/list", 10 + id));
+      await settle();
+      expect(ofCalls(told).at(-1)).toEqual(["answer", 10 + id]);
+      release(why);
+      await settle();
+    }
+    expect(asked).toMatchObject([{ code: "ERR_CONNECTION_LOST" }, { code: "ERR_CONNECTION_LOST" }]);
+    expect(server.heard.filter(([method]) => method === "tools/call")).toHaveLength(3);
+    expect(told.filter((each) => each.on === "lost")).toMatchObject([
+      { id: 4, lost: { error: inTheWay, sent: true, refused: true } },
+    ]);
+    await transport.close();
+  });
+
   test("is opened anew once for all that were refused, and new requests wait for it: C-SHTTP-18 (FR-20)", async () => {
     const { server, transport, told, renewals } = await open();
     server.current++;
@@ -503,8 +532,8 @@ describe("session that the server has forgotten", () => {
     server.instead = undefined;
     await transport.close();
     expect(told.filter(({ on }) => on === "lost")).toHaveLength(answers.length);
-    const texts = told.flatMap((each) =>
-      each.on === "lost" ? [each.lost.error.message, each.lost.error.facts] : [each]
+    const texts: unknown[] = told.flatMap((each): unknown[] =>
+      each.on === "lost" ? [each.lost.error.message, { ...each.lost.error }] : [each]
     );
     expect(JSON.stringify(texts)).not.toContain(secret);
     expect(elsewhere).toEqual([]);
