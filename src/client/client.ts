@@ -1,5 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
-import type { HostError, RemoteError } from "../kernel/errors.ts";
+import type { HostError } from "../kernel/errors.ts";
 import type {
   ClientCapabilities,
   Implementation,

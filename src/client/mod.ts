@@ -58,7 +58,7 @@ export { type CheckedTrace, type TraceContext, traceContext } from "../protocol/
 export { httpDialer, type HttpDialerOptions } from "../transport/http.ts";
 export { stdioDialer, type StdioDialerOptions } from "../transport/stdio.ts";
 export type { AskAnswerer } from "../jsonrpc/peer_asks.ts";
-export type { Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
+export type { BeforeResend, Dialer, TransportEnd, WarningKind } from "../transport/transport.ts";
 export { type Clock, systemClock, type Timer } from "../kernel/clock.ts";
 export { type ErrorCode, HostError, isHostError, isRemoteError, RemoteError } from "../kernel/errors.ts";
 export type { FetchFunction, SpawnFunction } from "../kernel/runtime.ts";
