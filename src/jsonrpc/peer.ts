@@ -19,7 +19,8 @@ import { type PeerHandlers, PeerListener } from "./peer_listener.ts";
 import { type PendingRequest, PendingTable, type Settled } from "./pending.ts";
 import { type Answerer, Questions } from "./peer_questions.ts";
 import { RateWindow } from "./rate.ts";
-import { abortSpills, wholeOf } from "./spill_sink.ts";
+import { failed, settle } from "./settle.ts";
+import { abortSpills } from "./spill_sink.ts";
 
 export type { PeerHandlers } from "./peer_listener.ts";
 export type { Answerer } from "./peer_questions.ts";
@@ -381,20 +382,6 @@ export class Peer implements TransportHandlers {
     }
     this.#transport?.abandon(request.id);
   }
-}
-
-function settle(request: PendingRequest, settled: Settled): void {
-  if (settled.ok && !request.takesSpills) {
-    abortSpills(settled.spills);
-    // Nothing of a result that was put aside as a whole is at hand.
-    if (wholeOf(settled.spills) !== undefined) settled = failed(unusable(request.method, "too_large"));
-  }
-  request.resolve(request.resends === 0 ? settled : { ...settled, resends: request.resends });
-}
-
-/** Of what was sent, nobody knows whether the other end has acted on it. */
-function failed(error: HostError, sent = true): Settled {
-  return { ok: false, error, sent, refused: false };
 }
 
 /** What has no end in time is not. */
