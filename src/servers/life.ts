@@ -52,7 +52,6 @@ export class Life {
   readonly #abort = new AbortController();
   #attempt: Attempt = newAttempt();
   #crashes = 0;
-  #lastReason: CrashReason = "start_failed";
   /** Ends the wait for the end of a ready server: with what follows a crash, or with nothing when we end it. */
   #onEnded: ((step: RestartStep | undefined) => void) | undefined;
   #endedEarly: TransportEnd | undefined;
@@ -109,10 +108,7 @@ export class Life {
       for (let isFirst = true; !this.isOver; isFirst = false) {
         const step = await this.#startAndServe(once && isFirst);
         if (step === undefined || this.isOver) return;
-        if (step.kind === "give_up") {
-          await this.#context.append([permanentlyFailedEvent(name, step.crashes, this.#lastReason)]);
-          return;
-        }
+        if (step.kind === "give_up") return;
         await this.#context.append([restartingEvent(name, step.crashes, step.delayMs)]);
         await sleep(this.#context.clock, step.delayMs, this.#abort.signal);
         await this.#closing;
@@ -263,11 +259,13 @@ export class Life {
     const readyForMs = connection === undefined ? undefined : clock.monotonic() - connection.readyAt;
     const step = crash.final ? giveUp(this.#crashes) : this.#nextStep(readyForMs);
     this.#crashes = step.crashes;
-    this.#lastReason = crash.reason;
     this.connection = undefined;
     this.#owner.offers.disconnected();
     this.isAnnouncing = true;
-    const announced = this.#announce(crashedEvent(config.name, crash, connection?.inFlight ?? 0, scrubber));
+    const crashed = crashedEvent(config.name, crash, connection?.inFlight ?? 0, scrubber);
+    // Both at once: whoever sees that it was given up may close the host before another event could follow.
+    const givenUp = step.kind === "restart" ? [] : [permanentlyFailedEvent(config.name, step.crashes, crash.reason)];
+    const announced = this.#announce([crashed, ...givenUp]);
     connection?.loseWith(
       announced.then((cause) => ({ reason: lossReason(step), ...(cause === undefined ? {} : { cause }) })),
     );
@@ -301,11 +299,11 @@ export class Life {
     return nextStep(history, restart, Math.random);
   }
 
-  /** Where the event came to stand; `undefined` when the log did not take it in time. */
-  async #announce(event: EventInput): Promise<EventCursor | undefined> {
+  /** Where the first event came to stand; `undefined` when the log did not take them in time. */
+  async #announce(events: readonly EventInput[]): Promise<EventCursor | undefined> {
     const { append, clock, onError } = this.#context;
     try {
-      const written = (await atMost(clock, SETTLE_MS, append([event])))?.[0];
+      const written = (await atMost(clock, SETTLE_MS, append(events)))?.[0];
       return written === undefined ? undefined : { stream: written.stream, seq: written.seq };
     } catch (error) {
       onError(error);
