@@ -120,7 +120,13 @@ export class Call implements CallFacts {
   /** Nothing to wait for where the events are stored already. */
   #writing(events: readonly EventInput[]): Promise<unknown> | undefined {
     const { clock, append } = this.#context;
-    const writing = append(this.#ofTurn(events));
+    let writing: Written;
+    try {
+      writing = append(this.#ofTurn(events));
+    } catch (error) {
+      // Events of a gate of the user's own may be anything.
+      return Promise.reject(error);
+    }
     if (!(writing instanceof Promise)) return undefined;
     const { signal, tool, options: { timeoutMs = TIMEOUT_MS } } = this;
     return written(writing, { what: `the call of ${tool}`, signal, timeoutMs, clock });

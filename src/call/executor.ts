@@ -69,7 +69,7 @@ export class Executor {
     const read = readArguments(args);
     const { toolCallId } = options;
     if (toolCallId === undefined) return await this.#begin(name, read, this.#options.ids.next("tc"), options);
-    const waiting = read.ok ? this.#waiting.find(toolCallId, name, read.args) : undefined;
+    const waiting = this.#waiting.find(toolCallId, name, read.ok ? read.args : read.why);
     if (waiting !== undefined) {
       return await this.#waiting.takeDecided(waiting) ? await this.#goOn(waiting, options.signal) : waiting.outcome;
     }
@@ -103,8 +103,28 @@ export class Executor {
     // A gate that fails must not keep calls and servers from ending, nor may one that takes its time.
     new Promise<void>((resolve) => resolve(gate.endSession(session))).catch(this.#options.onError);
     this.#signals.end(new HostError("ERR_SESSION_CLOSED", `Session "${session}" was closed`));
-    this.#waiting.clear();
+    for (const waiting of this.#waiting.takeAll()) {
+      if (waiting.isStarted) void this.#run(waiting, (call) => this.#closed(this.#again(call, waiting)));
+    }
     if (this.#running > 0) await idle;
+  }
+
+  /** What was sent has an end in the log, also where it was not executed and waits for a decision. */
+  #closed(call: Call): Outcome | Promise<Outcome> {
+    const fault = { code: "ERR_SESSION_CLOSED", message: `Call of ${call.tool} ended: its session was closed` };
+    return call.end(
+      [toolFailed(call, "session_closed", "answered", fault)],
+      true,
+      () => call.failed("failed", "session_closed", fault),
+    );
+  }
+
+  /** The call as it was when it came to wait. */
+  #again(call: Call, { route, verdict, isStarted }: WaitingCall): Call {
+    call.tool = route.kind === "mcp" ? route.entry.qualified : route.tool.name;
+    call.requestId = verdict.requestId;
+    call.isStarted = isStarted;
+    return call;
   }
 
   #begin(name: string, read: ReadArguments, toolCallId: string, options: CallOptions): Promise<Outcome> {
@@ -243,17 +263,18 @@ export class Executor {
     const { events: before } = decided;
     const denied = decided.outcome as Denied;
     const isClosing = this.#closing !== undefined;
+    const { outcome, status } = reached(call);
     if (call.signal.aborted && !isClosing) {
-      return await call.end([...before, toolCancelled(call, "not_sent")], false, () => call.cancelled());
+      return await call.end([...before, toolCancelled(call, outcome)], call.isStarted, () => call.cancelled());
     }
     const reason = isClosing && denied.sourcedFrom === "host_stop" ? "session_closed" : denied.reason;
     const fault = { code: "ERR_DENIED", message: `Call of ${call.tool} was denied: ${denialText(denied)}` };
     // How to allow it is for whoever called; the log says what happened.
     const told = { ...fault, message: fault.message + wayToAllow({ tool: call.tool }, decided) };
     return await call.end(
-      [...before, toolFailed(call, reason, "not_sent", fault)],
-      false,
-      () => call.failed("denied", reason, told),
+      [...before, toolFailed(call, reason, outcome, fault)],
+      call.isStarted,
+      () => call.failed(status, reason, told),
     );
   }
 
@@ -262,35 +283,35 @@ export class Executor {
     return this.#fail(call, "invalid_arguments", { code, message });
   }
 
-  /** Ends a call of which nothing was sent. */
+  /** Ends a call of which nothing was executed. */
   #fail(
     call: Call,
     reason: "invalid_arguments" | "too_many_asks" | "permission_denied" | "quarantined",
     fault: Fault,
   ): Outcome | Promise<Outcome> {
-    const status = fault.code === "ERR_DENIED" ? "denied" : "failed";
-    return call.end([toolFailed(call, reason, "not_sent", fault)], false, () => call.failed(status, reason, fault));
+    const { outcome, status } = reached(call);
+    const as = fault.code === "ERR_DENIED" ? status : "failed";
+    return call.end([toolFailed(call, reason, outcome, fault)], call.isStarted, () => call.failed(as, reason, fault));
   }
 
   #leave(call: Call, subject: Subject, verdict: WaitingCall["verdict"]): Outcome {
     const { toolCallId, args, options: { signal: _, ...options } } = call;
     const outcome = call.pending();
-    this.#waiting.add({ ...subject, toolCallId, args, options, verdict, outcome });
+    this.#waiting.add({ ...subject, toolCallId, args, options, verdict, outcome, isStarted: call.isStarted });
     return outcome;
   }
 
   /** Goes on with a call that was decided about, under its own id, so that it is not made a second time meanwhile. */
-  #goOn(waiting: WaitingCall, signal: AbortSignal | undefined): Promise<Outcome> {
-    const { name, toolCallId, args, route, verdict } = waiting;
+  async #goOn(waiting: WaitingCall, signal: AbortSignal | undefined): Promise<Outcome> {
+    const { name, toolCallId, args, verdict } = waiting;
     const options = signal === undefined ? waiting.options : { ...waiting.options, signal };
-    return this.#repeats.run(
+    return await this.#repeats.run(
       toolCallId,
       name,
       args,
       () =>
         this.#run({ name, toolCallId, args, options }, async (call) => {
-          call.tool = route.kind === "mcp" ? route.entry.qualified : route.tool.name;
-          call.requestId = verdict.requestId;
+          this.#again(call, waiting);
           return await this.#act(call, waiting, await this.#settled(call, verdict), 1);
         }),
     );
@@ -308,4 +329,11 @@ export class Executor {
       throw new HostError("ERR_SESSION_CLOSED", `Cannot use session "${this.#options.session}": it is closed`);
     }
   }
+}
+
+/** How far a call came that ends before it is sent, or before it is sent once more: its server has refused it by then. */
+function reached(
+  { isStarted }: Call,
+): { readonly outcome: "answered" | "not_sent"; readonly status: "failed" | "denied" } {
+  return isStarted ? { outcome: "answered", status: "failed" } : { outcome: "not_sent", status: "denied" };
 }

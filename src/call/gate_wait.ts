@@ -38,18 +38,31 @@ export function untilOver<T>(
 export function isVerdict(value: unknown): value is GateVerdict {
   if (typeof value !== "object" || value === null) return false;
   const { kind, events, outcome, wait } = value as Record<string, unknown>;
-  if (!Array.isArray(events)) return false;
-  return kind === "decided" ? isOutcome(outcome) : kind === "ask" && typeof wait === "function";
+  if (kind === "ask") return areEvents(events, "permission.requested") && typeof wait === "function";
+  return kind === "decided" && areEvents(events, "permission.requested", "permission.resolved") && isOutcome(outcome);
 }
 
 /** The same for what an ask ends with. */
 export function isSettled(value: unknown): value is Awaited<ReturnType<Extract<GateVerdict, { kind: "ask" }>["wait"]>> {
   if (typeof value !== "object" || value === null) return false;
   const { events, outcome } = value as Record<string, unknown>;
-  return Array.isArray(events) && isOutcome(outcome);
+  return areEvents(events, "permission.resolved") && isOutcome(outcome);
+}
+
+/** What rests on a decision must have the decision before it in the log: events of these types are among them. */
+function areEvents(events: unknown, ...types: readonly string[]): boolean {
+  if (!Array.isArray(events)) return false;
+  const found = new Set<unknown>();
+  for (
+    const event of events as readonly ({ readonly type?: unknown; readonly payload?: unknown } | null | undefined)[]
+  ) {
+    if (typeof event?.type !== "string" || typeof event.payload !== "object" || event.payload === null) return false;
+    found.add(event.type);
+  }
+  return types.every((type) => found.has(type));
 }
 
 function isOutcome(value: unknown): value is Allowed | Denied {
-  const decision = (value as { readonly decision?: unknown } | null | undefined)?.decision;
-  return decision === "allow" || decision === "deny";
+  const { decision, reason } = (value ?? {}) as { readonly decision?: unknown; readonly reason?: unknown };
+  return decision === "allow" || (decision === "deny" && typeof reason === "string");
 }

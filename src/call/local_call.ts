@@ -1,6 +1,6 @@
 import type { LocalTool } from "../catalog/local_tool.ts";
 import type { EventInput } from "../events/event.ts";
-import { untilAborted, whenAborted } from "../kernel/abort.ts";
+import { cancelled, untilAborted, whenAborted } from "../kernel/abort.ts";
 import type { Timer } from "../kernel/clock.ts";
 import { causeCode, HostError, isHostError } from "../kernel/errors.ts";
 import { kindOf } from "../kernel/kind_of.ts";
@@ -22,17 +22,20 @@ export async function callLocal(
   before: readonly EventInput[],
   context: CallContext,
 ): Promise<Outcome> {
+  if (call.signal.aborted) return await notRun(call, before, context);
   await call.append([...before, toolStarted(call)]);
   const startedAt = context.clock.monotonic();
   const deadline = new Deadline(call, context);
   try {
-    const running = Promise.resolve().then(() =>
-      tool.run(call.args, {
+    const running = Promise.resolve().then(() => {
+      // Given up while it was logged as started: it does not begin.
+      if (deadline.signal.aborted) throw cancelled(`Call of ${call.tool}`, deadline.signal);
+      return tool.run(call.args, {
         signal: deadline.signal,
         toolCallId: call.toolCallId,
         ...(call.options.onProgress === undefined ? {} : { onProgress: (progress) => deadline.progress(progress) }),
-      })
-    );
+      });
+    });
     const result = await untilAborted(running, `Call of ${call.tool}`, deadline.signal);
     const output = await readOutput(
       resultOf(result),
@@ -47,6 +50,20 @@ export async function callLocal(
   } finally {
     deadline.clear();
   }
+}
+
+/** Ends a call that was given up before it began. */
+async function notRun(call: Call, before: readonly EventInput[], context: CallContext): Promise<Outcome> {
+  const error = cancelled(`Call of ${call.tool}`, call.signal);
+  if (!isHostError(error, "ERR_SESSION_CLOSED")) {
+    return await call.end([...before, toolCancelled(call, "not_sent")], false, () => call.cancelled());
+  }
+  const fault = faultOf(error, context.scrubber);
+  return await call.end(
+    [...before, toolFailed(call, "session_closed", "not_sent", fault)],
+    false,
+    () => call.failed("failed", "session_closed", fault),
+  );
 }
 
 async function endLocal(call: Call, error: unknown, wasStopped: boolean, context: CallContext): Promise<Outcome> {

@@ -40,13 +40,14 @@ export class Repeats {
     const known = this.#calls.get(toolCallId);
     if (known !== undefined) {
       if (known.key === key) return known.outcome;
-      throw new HostError(
-        "ERR_INVALID_ARGUMENTS",
-        `Cannot call a tool under the id ${JSON.stringify(toolCallId.slice(0, 64))}: another call has it`,
-      );
+      throw idTaken(toolCallId);
     }
-    const kept: Kept = { key, outcome: execute(), endedAt: undefined, units: 0 };
+    // Known before it begins: a gate of the user's may call the same under the same id at once.
+    let begin!: (outcome: Promise<Outcome>) => void;
+    const outcome = new Promise<Outcome>((resolve) => begin = resolve);
+    const kept: Kept = { key, outcome, endedAt: undefined, units: 0 };
     this.#calls.set(toolCallId, kept);
+    begin(execute());
     kept.outcome.then((outcome) => this.#end(toolCallId, kept, outcome), () => this.#calls.delete(toolCallId));
     return kept.outcome;
   }
@@ -74,6 +75,14 @@ export class Repeats {
       this.#units -= kept.units;
     }
   }
+}
+
+/** The error for a call under an id that another one has. */
+export function idTaken(toolCallId: string): HostError {
+  return new HostError(
+    "ERR_INVALID_ARGUMENTS",
+    `Cannot call a tool under the id ${JSON.stringify(toolCallId.slice(0, 64))}: another call has it`,
+  );
 }
 
 function unitsOf(outcome: Outcome): number {

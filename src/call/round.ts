@@ -6,7 +6,7 @@ import { taskParamsFor } from "../client/tasks.ts";
 import { untilAborted } from "../kernel/abort.ts";
 import { atMost } from "../kernel/clock.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
-import { HostError } from "../kernel/errors.ts";
+import { HostError, isHostError } from "../kernel/errors.ts";
 import type { JsonObject } from "../protocol/model.ts";
 import { faultOf } from "../servers/fault.ts";
 import { noteGivenUp, ownAsks } from "../servers/given_up.ts";
@@ -111,14 +111,17 @@ export async function sendRound(
         until?.abort();
       };
       let changed: HostError | undefined;
+      let refusedWith: FailedReply["error"] | undefined;
       const beforeResend = async (refusal: FailedReply["error"]): Promise<FailedReply["error"] | undefined> => {
+        refusedWith = refusal;
         try {
           const relisted = atMost(clock, timeoutMs, server.relist());
           if (await untilAborted(relisted, `Call of ${call.tool}`, call.signal) !== true) return refusal;
         } catch (error) {
           return error as HostError;
         }
-        if (!isUnchanged(server, entry)) changed = changedMeanwhile(call.tool);
+        if (isUnchanged(server, entry)) refusedWith = undefined;
+        else changed = changedMeanwhile(call.tool);
         return changed;
       };
       const options: SendOptions = {
@@ -130,7 +133,8 @@ export async function sendRound(
         beforeResend,
       };
       if (until !== undefined) options.progressUntil = until.signal;
-      const reply = await send(call, lease, route, asked.input, options, inputs, context);
+      const answered = await send(call, lease, route, asked.input, options, inputs, context);
+      const reply = refusedWith === undefined ? answered : notSentAgain(answered, refusedWith);
       if (task === undefined || reply.kind === "failed") endProgress();
       const wasNotExecuted = reply.kind === "failed" && (!reply.sent || (reply.refused && resends === 0));
       if (wasNotExecuted && lease.loss !== undefined && moves < MAX_MOVES && !call.signal.aborted) {
@@ -200,6 +204,12 @@ async function send(
     const error = new HostError("ERR_PROTOCOL", `Cannot tell how the call of ${call.tool} ended`, { cause });
     return { kind: "failed", error, sent: true, refused: false, resends: 0 };
   }
+}
+
+/** What ended a request while it was held back had been refused by proof, and a silence is not its server's. */
+function notSentAgain(reply: Reply, refusedWith: FailedReply["error"]): Reply {
+  if (reply.kind !== "failed") return reply;
+  return { ...reply, refused: true, error: isHostError(reply.error, "ERR_TIMEOUT") ? refusedWith : reply.error };
 }
 
 function progressOf(call: Call, server: string, context: ServerCallContext): ProgressRelay {

@@ -3,6 +3,7 @@ import type { Desk } from "../permission/desk.ts";
 import type { GateVerdict } from "../permission/request.ts";
 import type { CallOptions } from "./call.ts";
 import type { Outcome } from "./outcome.ts";
+import { idTaken } from "./repeats.ts";
 import type { Route } from "./resolved.ts";
 
 /** A call that came back as `pending`. */
@@ -14,6 +15,8 @@ export interface WaitingCall {
   readonly route: Route;
   readonly verdict: Extract<GateVerdict, { kind: "ask" }>;
   readonly argsPreview: unknown;
+  /** It was sent under another definition and not executed: its `tool.started` is in the log. */
+  readonly isStarted: boolean;
   readonly outcome: Outcome;
 }
 
@@ -38,12 +41,12 @@ export class WaitingCalls {
     this.#calls.set(call.toolCallId, call);
   }
 
-  /** The call with this id, if it is the same call. */
+  /** The call with this id. Throws `ERR_INVALID_ARGUMENTS` where it is another call that has it. */
   find(toolCallId: string, name: string, args: unknown): WaitingCall | undefined {
     const call = this.#calls.get(toolCallId);
-    return call !== undefined && call.name === name && canonicalJson(call.args) === canonicalJson(args)
-      ? call
-      : undefined;
+    if (call === undefined) return undefined;
+    if (call.name === name && canonicalJson(call.args) === canonicalJson(args)) return call;
+    throw idTaken(toolCallId);
   }
 
   /** Takes out the call if it has been decided about; of several callers one gets it. */
@@ -65,8 +68,11 @@ export class WaitingCalls {
     return { decided, open };
   }
 
-  clear(): void {
+  /** Takes out all. */
+  takeAll(): readonly WaitingCall[] {
+    const all = [...this.#calls.values()];
     this.#calls.clear();
+    return all;
   }
 
   async #open(): Promise<ReadonlySet<string>> {

@@ -76,13 +76,12 @@ export class Sink implements EventSink {
 
   append(events: readonly EventInput[]): Written {
     let made: HostEvent[];
-    const expectedSeq = this.#numbered;
     try {
-      this.#check(events.length);
       made = this.#make(events);
     } catch (error) {
       return Promise.reject(error);
     }
+    const expectedSeq = this.#numbered;
     this.#numbered += made.length;
     this.#underWay++;
     let storing: void | Promise<void>;
@@ -104,7 +103,8 @@ export class Sink implements EventSink {
     return events;
   }
 
-  #refused(cause: unknown): HostError {
+  #refused(thrown: unknown): HostError {
+    const cause = legible(thrown);
     this.#underWay--;
     const isPassing = isHostError(cause) && cause.facts["passing"] === true;
     if (this.#failure === undefined || (this.#failure.isPassing && !isPassing)) {
@@ -152,19 +152,25 @@ export class Sink implements EventSink {
     );
   }
 
-  /** All payloads are ready before the first number is given, so that a failure here leaves no gap. */
+  /**
+   * All that may run code of others, and so may append meanwhile, is done before the first number is given: what a payload
+   * holds, the clock, the ids. A failure there leaves no gap.
+   */
   #make(events: readonly EventInput[]): HostEvent[] {
     const { stream, epoch } = this;
     const { scrubber, clock, ids } = this.#options;
-    const made: HostEvent[] = [];
     const payloads: EventPayload[] = [];
-    for (const input of events) payloads.push(preparePayload(input, stream, scrubber));
-    const at = clock.now();
+    const eventIds: string[] = [];
     for (const input of events) {
-      const seq = this.#numbered + made.length + 1;
-      made.push(makeEvent(input, payloads[made.length]!, { seq, id: ids.next("evt"), at, stream, epoch }));
+      payloads.push(preparePayload(input, stream, scrubber));
+      eventIds.push(ids.next("evt"));
     }
-    return made;
+    const at = clock.now();
+    this.#check(events.length);
+    return events.map((input, index) => {
+      const stamp = { seq: this.#numbered + index + 1, id: eventIds[index]!, at, stream, epoch };
+      return makeEvent(input, payloads[index]!, stamp);
+    });
   }
 
   #refusal(
@@ -177,5 +183,16 @@ export class Sink implements EventSink {
       }`,
       { cause, facts: { stream: this.stream, reason: causeCode(cause) } },
     );
+  }
+}
+
+/** What a store has thrown, or an error in its place where it cannot be looked at without another one. */
+function legible(thrown: unknown): unknown {
+  try {
+    causeCode(thrown);
+    isHostError(thrown);
+    return thrown;
+  } catch {
+    return new Error("The store failed with an error that cannot be read");
   }
 }

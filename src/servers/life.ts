@@ -9,7 +9,7 @@ import { type Attempt, newAttempt } from "./attempt.ts";
 import { CatalogRefresh } from "./catalog_refresh.ts";
 import { TOOLS_CHANGED } from "./changes.ts";
 import { Connection, type Loss } from "./connection.ts";
-import { type Crash, crashOfEnd, crashOfStart, type CrashReason } from "./crash.ts";
+import { type Crash, crashOfEnd, crashOfStart } from "./crash.ts";
 import type { Dialed } from "./dial.ts";
 import { faultOf } from "./fault.ts";
 import { KeepAlive } from "./keep_alive.ts";
