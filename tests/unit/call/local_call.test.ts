@@ -31,6 +31,29 @@ describe("a local tool", () => {
     expect([runs, scene.sink.types]).toEqual([0, ["tool.failed", "tool.failed"]]);
   });
 
+  it.each<[string, (controller: AbortController) => void, string[]]>([
+    ["was given up before", (controller) => controller.abort(), [
+      "permission.requested",
+      "permission.resolved",
+      "tool.cancelled",
+    ]],
+    ["is given up at once", (controller) => queueMicrotask(() => controller.abort()), [
+      "permission.requested",
+      "permission.resolved",
+      "tool.started",
+      "tool.cancelled",
+    ]],
+  ])("does not begin where its call %s", async (_when, abort, types) => {
+    let runs = 0;
+    const scene = await callScene({ permission: {}, localTools: [tool(() => `${++runs}`)] });
+    const controller = new AbortController();
+    abort(controller);
+    expect(await scene.executor.call("work", {}, { signal: controller.signal })).toMatchObject({ status: "cancelled" });
+    await settle();
+    expect([runs, scene.sink.types]).toEqual([0, types]);
+    expect(unbalanced(scene.sink)).toEqual([]);
+  });
+
   it("that writes is asked about", async () => {
     const scene = await callScene({ permission: {}, localTools: [{ ...tool(() => "x"), risk: "write" }] });
     expect(await scene.executor.call("local.work", {})).toMatchObject({

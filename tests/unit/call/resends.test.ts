@@ -107,4 +107,20 @@ describe("a call that may be sent once more", () => {
     expect(await outcome).toMatchObject({ status: "failed", error: { reason: "remote_error" } });
     expect(scene.executed()).toBe(0);
   });
+
+  it.each([
+    ["of silence", new HostError("ERR_TIMEOUT", "No answer"), { reason: "remote_error", code: "-32020" }],
+    ["with its session", new HostError("ERR_SESSION_CLOSED", "Closed"), { reason: "session_closed" }],
+  ])("has not been executed where it ends %s while it is held back", async (_why, error, shown) => {
+    const scene = await callScene({});
+    const { last: client } = scene.connect;
+    client.onCall = async (_name, _args, { beforeResend }): Promise<Reply> => {
+      client.onList = () => new Promise(() => {});
+      void beforeResend?.(REFUSAL);
+      await until(() => client.lists === 2);
+      return failed(error, true, false);
+    };
+    expect(await scene.executor.call("mcp.echo.echo", {})).toMatchObject({ status: "failed", error: shown });
+    expect(unbalanced(scene.sink)).toEqual([]);
+  });
 });

@@ -165,3 +165,42 @@ describe("the outcome of a denied call", () => {
     expect(outcome.error!.message).toContain(`"risk":"credential","decision":"allow"} into permission.rules`);
   });
 });
+
+describe("a gate whose decision could not be logged", () => {
+  const resolved = {
+    type: "permission.resolved",
+    payload: { requestId: "req_x", decision: "allow", actor: "policy", sourcedFrom: "rule" },
+  };
+  const decided = (events: unknown, outcome: object = { decision: "allow", sourcedFrom: "rule" }) => ({
+    kind: "decided",
+    requestId: "req_x",
+    risk: "network",
+    events,
+    outcome,
+  });
+  it.each<[string, unknown]>([
+    ["brings no events", decided([])],
+    ["brings only the request", decided([requested])],
+    ["brings only the decision", decided([resolved])],
+    ["brings a hole", decided([requested, null, resolved])],
+    ["brings an event without a type", decided([requested, resolved, { type: 7, payload: {} }])],
+    ["brings an event without a payload", decided([requested, resolved, { type: "mcp.log" }])],
+    ["denies for a reason that is no text", decided([requested, resolved], { decision: "deny", reason: {} })],
+  ])("allows nothing: one that %s", async (_what, verdict) => {
+    for (const turnId of [undefined, "turn_1"]) {
+      const { executor, errors, connect } = await callScene({ gate: gateOf(() => verdict) });
+      const options = turnId === undefined ? {} : { turnId };
+      expect(await executor.call("mcp.echo.echo", {}, options)).toMatchObject({ status: "denied" });
+      expect(errors).toMatchObject([{ code: "ERR_DENIED" }]);
+      expect(connect.last.taken).toEqual([]);
+      await executor.close();
+    }
+  });
+
+  it("allows nothing with an ask that ends without its decision", async () => {
+    const ask = askThat(() => Promise.resolve({ events: [], outcome: { decision: "allow", sourcedFrom: "rule" } }));
+    const { executor, connect } = await callScene({ gate: ask });
+    expect(await executor.call("mcp.echo.echo", {})).toMatchObject({ status: "denied" });
+    expect(connect.last.taken).toEqual([]);
+  });
+});

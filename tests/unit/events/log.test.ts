@@ -550,3 +550,74 @@ describe("event log follower of another process's stream", () => {
     expect(clock.timers).toBe(0);
   });
 });
+
+describe("code of others that runs while an event is made", () => {
+  it("may append itself: what it writes comes first, and nothing is refused", async () => {
+    const { log } = make();
+    const sink = await log.open(S, opening);
+    const inner: unknown[] = [];
+    const text = {
+      toJSON: () => {
+        inner.push(sink.append([note(1)]));
+        return "text";
+      },
+    };
+    await sink.append([{ type: "mcp.log", payload: { text } }]);
+    await sink.append([note(2)]);
+    const events = await log.read({ stream: S });
+    expect(events.map(({ seq, payload }) => [seq, payload["n"] ?? payload["text"]])).toEqual([
+      [1, undefined],
+      [2, 1],
+      [3, "text"],
+      [4, 2],
+    ]);
+    expect(inner).toHaveLength(1);
+  });
+
+  it("may close the log: what was to be written then is refused", async () => {
+    const { log } = make();
+    const sink = await log.open(S, opening);
+    const text = { toJSON: () => (void sink.close(), "text") };
+    await expect(sink.append([{ type: "mcp.log", payload: { text } }])).rejects.toMatchObject({ code: "ERR_CLOSED" });
+  });
+});
+
+describe("a store that fails with an error that cannot be read", () => {
+  const traps: [string, () => unknown][] = [
+    ["is a revoked proxy", () => {
+      const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      return proxy;
+    }],
+    ["has a code that throws", () =>
+      Object.defineProperty(new Error("x"), "code", {
+        get: () => {
+          throw new Error("no code");
+        },
+      })],
+  ];
+  it.each(traps)("fails the append, and all after it: one that %s", async (_what, thrown) => {
+    const inner = memoryStore();
+    let isBroken = false;
+    const store: EventStore = {
+      ...inner,
+      open: async (stream, options): Promise<StreamWriter> => {
+        const writer = await inner.open(stream, options);
+        return {
+          head: writer.head,
+          close: () => writer.close(),
+          append: (expectedSeq, events) => {
+            if (isBroken) throw thrown();
+            return writer.append(expectedSeq, events);
+          },
+        };
+      },
+    };
+    const { log } = make({ store });
+    const sink = await log.open(S, opening);
+    isBroken = true;
+    await expect(sink.append([note(1)])).rejects.toMatchObject({ code: "ERR_NOT_LOGGED" });
+    isBroken = false;
+    await expect(sink.append([note(2)])).rejects.toMatchObject({ code: "ERR_NOT_LOGGED" });
+  });
+});
