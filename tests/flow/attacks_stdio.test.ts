@@ -1,23 +1,27 @@
-import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { FakeClock } from "../fixtures/fake_clock.ts";
 import { peakGrowth } from "../fixtures/held_memory.ts";
+import { programHere } from "../run/adapter.ts";
 import { attackedBy, PATH, run, type Scene, surviveAll, warnings } from "./attacks.ts";
 import { STDIO_SERVER } from "./field_reports.ts";
 
 surviveAll();
 
 const MIB = 1 << 20;
-const node = process.execPath;
+const [command, ...before] = programHere;
 /** Processes take their time on a busy machine. */
 const PATIENT = { startTimeoutMs: 60_000, probeTimeoutMs: 60_000, stopGraceMs: 500, restart: { auto: false } };
 
 const fixture = (flags: readonly string[], config: object = {}): Promise<Scene> =>
-  attackedBy({ command: node, args: [STDIO_SERVER, ...flags], env: { PATH } }, {}, { ...PATIENT, ...config });
+  attackedBy({ command, args: [...before, STDIO_SERVER, ...flags], env: { PATH } }, {}, { ...PATIENT, ...config });
 
 /** The fixture behind a shell script that says something first; `"$@"` is its command line. */
 const behind = (script: string, flags: readonly string[] = []): Promise<Scene> =>
-  attackedBy({ command: "sh", args: ["-c", script, "sh", node, STDIO_SERVER, ...flags], env: { PATH } }, {}, PATIENT);
+  attackedBy(
+    { command: "sh", args: ["-c", script, "sh", ...programHere, STDIO_SERVER, ...flags], env: { PATH } },
+    {},
+    PATIENT,
+  );
 
 const echo = (scene: Scene, message = "hi"): ReturnType<Scene["session"]["tool"]> =>
   scene.session.tool("mcp.hostile.echo", { message });

@@ -5,14 +5,14 @@ import { afterEach, expect } from "vitest";
 import type { Client, ConnectOptions } from "../../src/client/client.ts";
 import { connectClient } from "../../src/client/connect.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import type { ChildProcess, FetchFunction } from "../../src/kernel/runtime.ts";
+import type { ChildProcess } from "../../src/kernel/runtime.ts";
 import { httpDialer, type HttpDialerOptions } from "../../src/transport/http.ts";
 import { stdioDialer, type StdioDialerOptions } from "../../src/transport/stdio.ts";
 import type { TransportEnd, WarningKind } from "../../src/transport/transport.ts";
 import { eventually } from "../contract/runtime_child.ts";
 import { type HttpServer, type HttpServerOptions, startHttpServer } from "../fixtures/http_server.mjs";
 import { markedProcesses } from "../fixtures/marked_processes.ts";
-import { runtimeHere } from "../run/adapter.ts";
+import { programHere, runtimeHere } from "../run/adapter.ts";
 
 export const runtime = await runtimeHere();
 export const STDIO_SERVER = fileURLToPath(new URL("../fixtures/stdio_server.mjs", import.meta.url));
@@ -69,7 +69,7 @@ export function command(line: readonly string[], options: Options = {}): Attempt
 
 /** The scriptable server on a pipe. */
 export function stdio(flags: readonly string[], options: Options = {}): Attempt {
-  return command([process.execPath, STDIO_SERVER, ...flags], options);
+  return command([...programHere, STDIO_SERVER, ...flags], options);
 }
 
 /** A client of an HTTP server. */

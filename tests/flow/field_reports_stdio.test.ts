@@ -1,15 +1,15 @@
 import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { peakGrowth } from "../fixtures/held_memory.ts";
+import { programHere } from "../run/adapter.ts";
 import { ask, command, echoes, eventually, leaveNothing, stdio, STDIO_SERVER } from "./field_reports.ts";
 
 leaveNothing();
 
-const node = process.execPath;
 const LIMIT = 8 << 20;
 /** Well within what the fixture would stay for, and well beyond what a busy machine may take. */
 const SOON_MS = 30_000;
-const shell = (script: string): string[] => ["sh", "-c", script, "sh", node, STDIO_SERVER];
+const shell = (script: string): string[] => ["sh", "-c", script, "sh", ...programHere, STDIO_SERVER];
 
 describe("FR-01 noise on standard output", () => {
   test.each(["legacy", "modern"])(
@@ -117,7 +117,7 @@ describe("FR-05 standard error", () => {
 });
 
 describe("FR-06 pipe that breaks", () => {
-  test.each([["true"], [node, STDIO_SERVER, "--exit-at-start=0"]])(
+  test.each([["true"], [...programHere, STDIO_SERVER, "--exit-at-start=0"]])(
     "FR-06 command that exits with 0 at once fails the start with that (%s)",
     async (...line) => {
       await expect(command(line).connect()).rejects.toMatchObject({ code: "ERR_START_FAILED", facts: { exitCode: 0 } });

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
-import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
@@ -16,24 +15,27 @@ import type { ArtifactStore } from "../../src/store/artifacts.ts";
 import { fileArtifacts } from "../../src/store/file_artifacts.ts";
 import { memoryArtifacts } from "../../src/store/memory_artifacts.ts";
 import { peakGrowth } from "../fixtures/held_memory.ts";
-import { runtimeHere } from "../run/adapter.ts";
+import { programHere, runtimeHere } from "../run/adapter.ts";
 import { makeDirectory } from "../run/here.ts";
 
 const runtime = await runtimeHere();
+const [command, ...before] = programHere;
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
 
 const children: ChildProcess[] = [];
 const hosts: Host[] = [];
 
 async function startHttp(...flags: string[]): Promise<string> {
-  const child = spawn(process.execPath, [fixture("large_http.mjs"), ...flags], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(command, [...before, fixture("large_http.mjs"), ...flags], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   children.push(child);
   for await (const url of createInterface({ input: child.stdout! })) return url;
   throw new Error("Server ended before it said where it is");
 }
 
 const SERVERS: readonly [name: string, ServerConfigInput][] = [
-  ["stdio", { name: "large", command: process.execPath, args: [fixture("large_stdio.mjs")], inheritEnv: "all" }],
+  ["stdio", { name: "large", command, args: [...before, fixture("large_stdio.mjs")], inheritEnv: "all" }],
   ["HTTP, JSON body", { name: "large", url: await startHttp() }],
   ["HTTP, server-sent event", { name: "large", url: await startHttp("--sse") }],
 ];

@@ -1,3 +1,4 @@
+import process from "node:process";
 import type { Runtime } from "../../src/kernel/runtime.ts";
 import type { RuntimeCapabilities } from "../contract/runtime.ts";
 
@@ -7,6 +8,15 @@ export async function runtimeHere(): Promise<Runtime> {
   if ("Bun" in globalThis) return (await import("../../runtimes/bun/mod.ts")).bunRuntime();
   return (await import("../../runtimes/node/mod.ts")).nodeRuntime();
 }
+
+/**
+ * What starts a program in JavaScript on that runtime: a command and its first arguments. Deno permits nothing of its own
+ * accord, and a program that is refused something exits with 1, which looks like a crash.
+ */
+export const programHere: readonly [command: string, ...args: string[]] = [
+  process.execPath,
+  ...("Deno" in globalThis ? ["run", "-A"] : []),
+];
 
 /** What that adapter can do. */
 export const capabilitiesHere: RuntimeCapabilities = {

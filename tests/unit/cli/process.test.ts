@@ -5,6 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { programHere } from "../../run/adapter.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const fixture = join(root, "tests", "fixtures", "stdio_server.mjs");
@@ -35,7 +36,7 @@ describe.skipIf(process.platform === "win32")("command line as a process", () =>
 
   /** Starts `serve` over one server and waits until it follows the log. */
   async function serve(...vices: string[]): Promise<Running> {
-    const server = [process.execPath, fixture, "--era=legacy", ...vices];
+    const server = [...programHere, fixture, "--era=legacy", ...vices];
     const a = { command: "sh", args: ["-c", 'echo $$ > pid; exec "$0" "$@"', ...server], stopGraceMs: LONG };
     writeFileSync(join(directory, "mcp.config.json"), JSON.stringify({ mcpServers: { a } }));
     const started = new Running(spawn(process.execPath, [...program, "serve"], { cwd: directory }));

@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runCommandLine } from "../../../src/cli/main.ts";
-import { runtimeHere } from "../../run/adapter.ts";
+import { programHere, runtimeHere } from "../../run/adapter.ts";
 import { type FakeTerminal, fakeTerminal } from "./fakes.ts";
 
 const runtime = await runtimeHere();
+const [command, ...before] = programHere;
 const fixture = fileURLToPath(new URL("../../fixtures/stdio_server.mjs", import.meta.url));
 
 describe("command line over a real host", () => {
@@ -25,7 +25,7 @@ describe("command line over a real host", () => {
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
   function write(more: Record<string, unknown>): void {
-    const a = { command: process.execPath, args: [fixture, "--era=legacy"] };
+    const a = { command, args: [...before, fixture, "--era=legacy"] };
     const rules = [{ tool: "mcp.a.echo", decision: "allow" }, { tool: "mcp.a.add", decision: "deny" }];
     writeFileSync(config, JSON.stringify({ mcpServers: { a, ...more }, permission: { rules } }));
   }

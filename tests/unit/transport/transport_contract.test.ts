@@ -1,7 +1,6 @@
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { describe, test } from "vitest";
-import { nodeRuntime } from "../../../runtimes/node/mod.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { HostError } from "../../../src/kernel/errors.ts";
 import type { ChildProcess } from "../../../src/kernel/runtime.ts";
@@ -10,8 +9,10 @@ import { memoryDialer, type MemoryServer } from "../../../src/transport/memory.t
 import { stdioDialer } from "../../../src/transport/stdio.ts";
 import { transportContract, type TransportUnderTest } from "../../contract/transport.ts";
 import { type HttpServerOptions, startHttpServer } from "../../fixtures/http_server.mjs";
+import { programHere, runtimeHere } from "../../run/adapter.ts";
 
-const runtime = nodeRuntime();
+const runtime = await runtimeHere();
+const [command, ...before] = programHere;
 const progress = { on: "tools/call", progress: "growing" } as const;
 
 interface Request {
@@ -69,8 +70,8 @@ function stdio(): TransportUnderTest {
         children.push(child);
         return child;
       },
-      command: process.execPath,
-      args: [server, "--era=legacy", "--on=tools/call", "--progress=growing"],
+      command,
+      args: [...before, server, "--era=legacy", "--on=tools/call", "--progress=growing"],
       env: { PATH: process.env["PATH"] ?? "", TOKEN: "secret" },
       clock: systemClock,
     }),
