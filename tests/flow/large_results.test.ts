@@ -156,8 +156,8 @@ describe.each(SERVERS)("large results over %s", (_name, server) => {
     const growth = await peakGrowth(async () => {
       expect((await call(session, { bytes: 48 << 20, kind: "escapes" })).status).toBe("completed");
     });
-    // Held whole, it would be there at least twice, as bytes and as text.
-    expect(growth).toBeLessThan(32 << 20);
+    // Three MiB at most on Node, Bun and Deno. Held whole, it would be there at least twice, as bytes and as text.
+    expect(growth).toBeLessThan(16 << 20);
   }, 180_000);
 
   test("of very many short strings become an artifact as a whole, scrubbed", async () => {
@@ -186,8 +186,9 @@ describe.each(SERVERS)("large results over %s", (_name, server) => {
     const growth = await peakGrowth(async () => {
       expect((await call(session, { items: 32 << 20 })).artifact?.bytes).toBeGreaterThan(32 << 20);
     }, 200);
-    // Twice 8 MiB: while it is handed over it is there in both places. Held whole, it would be there as bytes and as text.
-    expect(growth).toBeLessThan(40 << 20);
+    // Nine MiB on Node, Bun and Deno. Twice 8 MiB: while it is handed over it is there in both places. Held whole, it
+    // would be there as bytes and as text.
+    expect(growth).toBeLessThan(24 << 20);
   }, 180_000);
 
   test("take turns where there is little memory for messages", async () => {

@@ -12,13 +12,16 @@ const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
 
 const notInWorkerd = "--exclude=tests/run/workerd*.test.ts";
 // The benchmark starts Node by itself.
-const portable = ["tests/unit", "tests/run", "tests/flow/real_servers", notInWorkerd, "--exclude=tests/unit/bench/**"];
+const portable = ["tests/unit", "tests/run", notInWorkerd, "--exclude=tests/unit/bench/**"];
+/** What servers do to a host: processes, sockets, parsers and memory are those of the runtime. */
+const flows = ["attacks_", "field_reports_", "large_results", "legacy_http", "real_servers"]
+  .map((name) => `tests/flow/${name}`);
 
 /** Run one after the other: two of them at once would only share the same cores. `args` is what vitest is told. */
 const suites = [
   { name: "Node", program: process.execPath, before: [], args: [notInWorkerd] },
-  { name: "Bun", program: bin("bun"), before: ["--bun"], args: portable },
-  { name: "Deno", program: bin("deno"), before: ["run", "-A"], args: portable },
+  { name: "Bun", program: bin("bun"), before: ["--bun"], args: [...portable, ...flows] },
+  { name: "Deno", program: bin("deno"), before: ["run", "-A"], args: [...portable, ...flows] },
   { name: "workerd", program: process.execPath, before: [], args: ["tests/run/workerd"], version: bin("workerd") },
 ];
 
