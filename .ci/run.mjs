@@ -30,6 +30,12 @@ const runtimes = [
   { name: "Deno", command: [bin("deno"), "run", "-A"] },
 ];
 
+/** For the servers that drive a browser; without one they are reached, listed and stopped, and not called. */
+const installBrowser = `command -v chromium && exit
+[ "$(id -u)" = 0 ] || sudo="sudo -n"
+install="apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qqy --no-install-recommends chromium"
+timeout 150 $sudo sh -c "$install" > /dev/null || echo "no chromium: it cannot be installed here"`;
+
 /** In order. A step is one test, unless it leaves a report behind: rows as tests/run/report.d.mts has them. */
 const steps = [
   { name: "install", command: ["npm", "ci", "--include=dev"], limitMs: minutes(8), needed: true },
@@ -65,6 +71,14 @@ const steps = [
     ],
     limitMs: minutes(8),
     reports: "conformance",
+  },
+  { name: "install every server", command: ["npm", "ci"], cwd: "tests/servers/more", limitMs: minutes(8) },
+  { name: "install a browser", command: ["sh", "-c", installBrowser], limitMs: minutes(3) },
+  {
+    name: "every server",
+    command: [...runtimes[0].command, join(root, "tests/flow/every_server.ts"), "--json", report("servers")],
+    limitMs: minutes(8),
+    reports: "servers",
   },
   ...runtimes.map(({ name, command }) => ({
     name: `200 connections on ${name}`,

@@ -3,8 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+/** How much a server lists. */
+export interface Offered {
+  readonly tools: number;
+  /** What else. Default 0. */
+  readonly resources?: number;
+  readonly templates?: number;
+  readonly prompts?: number;
+}
+
 /** A server by another maker, and what it is known to offer to a client that declares nothing. */
-export interface RealServer {
+export interface RealServer extends Offered {
   readonly name: string;
   /** The package in whose `package.json` its version stands. */
   readonly package: string;
@@ -13,7 +22,16 @@ export interface RealServer {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly protocolVersion: string;
-  readonly tools: number;
+  /** Revisions that it speaks when it is held to them. Default {@link PINS}. */
+  readonly pins?: readonly string[];
+  /** Tools for a client that declares roots, if that makes a difference. */
+  readonly toolsWithRoots?: number;
+  /** What is odd about it and shows as a warning: kinds of `mcp.server.warning`. */
+  readonly warnings?: readonly string[];
+  /** Where there is none of these programs it is reached and listed, and not called. */
+  readonly callNeeds?: string;
+  /** It is killed between calls, or while it works on this one, and comes back. Default: it is not. */
+  readonly killed?: "between calls" | { readonly tool: string; readonly args: Readonly<Record<string, unknown>> };
   /** One harmless call and what its text must hold. */
   readonly call: {
     readonly tool: string;
@@ -23,6 +41,9 @@ export interface RealServer {
     readonly status?: "failed";
   };
 }
+
+/** What most servers agree to. */
+export const PINS: readonly string[] = ["2025-06-18"];
 
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));
 /** Where the servers with a manifest of their own are installed. */
@@ -43,6 +64,11 @@ export const startServers: readonly RealServer[] = [
     args: ["stdio"],
     protocolVersion: "2025-11-25",
     tools: 13,
+    toolsWithRoots: 14,
+    resources: 7,
+    templates: 2,
+    prompts: 4,
+    killed: { tool: "trigger-long-running-operation", args: { duration: 60, steps: 60 } },
     call: { tool: "echo", args: { message: "over the gate" }, text: /over the gate/ },
   },
   {
@@ -53,6 +79,7 @@ export const startServers: readonly RealServer[] = [
     args: [join(root, "examples", "files")],
     protocolVersion: "2025-11-25",
     tools: 14,
+    killed: "between calls",
     call: { tool: "list_allowed_directories", args: {}, text: /files/ },
   },
   {
@@ -63,6 +90,7 @@ export const startServers: readonly RealServer[] = [
     args: [],
     protocolVersion: "2026-07-28",
     tools: 2,
+    pins: ["2025-11-25", ...PINS],
     call: { tool: "resolve-library-id", args: { libraryName: "hono", query: "routing" }, text: /./ },
   },
 ];
@@ -78,6 +106,7 @@ export const otherServers: readonly RealServer[] = [
     env: { MEMORY_FILE_PATH: join(scratch, "memory.jsonl") },
     protocolVersion: "2025-11-25",
     tools: 9,
+    resources: 1,
     call: { tool: "read_graph", args: {}, text: /entities/ },
   },
   {
@@ -99,16 +128,20 @@ export const otherServers: readonly RealServer[] = [
     args: [theirs("@mantine/mcp-server", "bin", "mcp-server.cjs")],
     protocolVersion: "2024-11-05",
     tools: 4,
+    pins: ["2024-11-05"],
     call: { tool: "list_items", args: {}, text: /./ },
   },
   {
     name: "leanspec",
     package: theirs("@leanspec/mcp-linux-x64"),
-    made: "Rust, no kit",
+    made: "Rust, no kit; answers notifications",
     command: theirs("@leanspec/mcp-linux-x64", "leanspec-mcp"),
     args: [],
     protocolVersion: "2024-11-05",
     tools: 11,
+    pins: ["2024-11-05"],
+    killed: "between calls",
+    warnings: ["malformed"],
     call: { tool: "get_capabilities", args: {}, text: /./ },
   },
   {
@@ -119,6 +152,8 @@ export const otherServers: readonly RealServer[] = [
     args: [],
     protocolVersion: "2025-03-26",
     tools: 5,
+    pins: ["2025-03-26"],
+    killed: "between calls",
     call: { tool: "current_time", args: {}, text: /\d{4}/ },
   },
   {
@@ -139,6 +174,7 @@ export const otherServers: readonly RealServer[] = [
     args: [],
     protocolVersion: "2025-11-25",
     tools: 6,
+    warnings: ["noise"],
     call: { tool: "current_time", args: { format: "YYYY-MM-DD", timezone: "UTC" }, text: /\d{4}/ },
   },
   {
@@ -150,6 +186,8 @@ export const otherServers: readonly RealServer[] = [
     protocolVersion: "2025-03-26",
     tools: 6,
     // Its refusal is a JSON-RPC error, which is a call that failed and not a result.
+    pins: ["2025-03-26"],
+    killed: "between calls",
     call: {
       tool: "excel_describe_sheets",
       args: { fileAbsolutePath: join(scratch, "none.xlsx") },

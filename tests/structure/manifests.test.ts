@@ -30,6 +30,7 @@ describe("manifests", () => {
   it("manifests pin every version", () => {
     expect(unpinned(node)).toEqual([]);
     expect(unpinned(read("tests/servers/package.json"))).toEqual([]);
+    expect(unpinned(read("tests/servers/more/package.json"))).toEqual([]);
   });
 
   it("manifest declares what the product imports", () => {
@@ -42,7 +43,9 @@ describe("manifests", () => {
 
   it("lock files name no source of packages and have every sum", () => {
     expect(lockFaults(read("package-lock.json"), node)).toEqual([]);
-    expect(lockFaults(read("tests/servers/package-lock.json"), read("tests/servers/package.json"))).toEqual([]);
+    for (const folder of ["tests/servers", "tests/servers/more"]) {
+      expect(lockFaults(read(`${folder}/package-lock.json`), read(`${folder}/package.json`))).toEqual([]);
+    }
   });
 
   it("commands of the package start with the line that finds Node", () => {
