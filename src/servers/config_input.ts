@@ -79,7 +79,10 @@ export interface ServerConfigInput {
     readonly allow?: readonly string[] | undefined;
     /** Patterns that are not offered; stronger than `allow`. */
     readonly deny?: readonly string[] | undefined;
-    /** What a tool may do, by its own name. Default `network`. */
+    /**
+     * What a tool may do, by its own name. Default `network`. Its server's hints and a telling name add `destructive` to
+     * it, and such a call is asked about whatever a rule allows.
+     */
     readonly risk?: Readonly<Record<string, Risk>> | undefined;
   } | undefined;
   /** Lets this server's own hints lower the risk of its tools. Default false. */
