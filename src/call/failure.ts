@@ -15,12 +15,13 @@ export type Failure =
 
 /**
  * Reads a failed reply. `loss` is why the connection ended under the call, if it did. What was sent and got neither an
- * answer nor a refusal has an unknown outcome, whatever the error is called.
+ * answer nor a refusal has an unknown outcome, whatever the error is called, and so has a task that was not seen to end.
  */
 export function readFailure(reply: FailedReply, loss: { readonly reason: string } | undefined): Failure {
   const { error, sent, refused } = reply;
   if (isRemoteError(error)) return failed("remote_error", "answered");
   const open: FailureOutcome = refused ? "answered" : sent ? "unknown" : "not_sent";
+  const unusable: FailureOutcome = error.facts["task"] === "open" ? open : sent ? "answered" : "not_sent";
   switch (error.code) {
     case "ERR_CANCELLED":
       return error.facts["by"] === "server"
@@ -47,12 +48,12 @@ export function readFailure(reply: FailedReply, loss: { readonly reason: string 
       if (typeof error.facts["rounds"] === "number") return failed("too_many_rounds", "answered");
       return typeof error.facts["status"] === "number"
         ? wrongStatus(error.facts["status"], open)
-        : failed("invalid_result", sent ? "answered" : "not_sent");
+        : failed("invalid_result", unusable);
     case "ERR_TOO_LARGE":
     case "ERR_FRAME_TOO_LARGE":
-      return failed("too_large", sent ? "answered" : "not_sent");
+      return failed("too_large", unusable);
     case "ERR_UNSUPPORTED_HERE":
-      return failed("invalid_result", sent ? "answered" : "not_sent");
+      return failed("invalid_result", unusable);
     default:
       return failed("connection_lost", open);
   }

@@ -40,14 +40,20 @@ export interface TaskOptions
   readonly clock?: Clock;
 }
 
+const TIMEOUT_MS = 60_000;
 const MAX_TOTAL_MS = 600_000;
 const POLL_MS = 1000;
 const MIN_POLL_MS = 100;
 const MAX_POLL_MS = 60_000;
 /** How long a word that a task is given up may take. */
 const CANCEL_MS = 5000;
+/** What is left for the last look where the next one would come too late. */
+const LAST_LOOK_MS = 1000;
 /** Looks in a row that may fail: they change nothing, so they are repeated. */
 const MAX_FAILED_LOOKS = 3;
+/** What servers answer with that do not know a task: invalid params (2025-11-25, tasks), in the field "not found", too. */
+const NOT_FOUND: ReadonlySet<unknown> = new Set([-32602, -32002]);
+const STATUSES: ReadonlySet<unknown> = new Set(["working", "input_required", "completed", "failed", "cancelled"]);
 const MAX_ID_LENGTH = 1024;
 const RESULT = "/result/";
 const INLINE = "/result/result/";
@@ -75,6 +81,10 @@ export function taskOf(reply: Reply, wasAsked: boolean): TaskRef | undefined {
  * Waits for the end of a task and gives what the call would have been answered with. Looks as often as the server wants
  * it to, answers what is asked meanwhile, each ask once, and tells the server when nobody waits any more. Never rejects.
  * `maxTotalMs` (default 600,000) bounds the waiting, the time that a person takes to answer left out.
+ *
+ * A `RemoteError`, and `ERR_CANCELLED` with `facts.by` "server", is how the task itself has ended. A task that cannot be
+ * followed to its end may have done all of its work: the error is one of ours then, with `facts.task` "open" where its
+ * code does not tell, and with what the server has answered, if anything, as `cause`.
  */
 export async function awaitTask(client: Client, task: TaskRef, options: TaskOptions = {}): Promise<Reply> {
   const wait = new TaskWait(client, task, options);
@@ -84,7 +94,8 @@ export async function awaitTask(client: Client, task: TaskRef, options: TaskOpti
     if (options.signal?.aborted) return wait.giveUp(cancelled("Wait for a task", options.signal));
     return wait.giveUp(
       isHostError(error)
-        ? error
+        // What it asks for may be of no shape that can be answered; how it ends is not known for that.
+        ? error.code === "ERR_PROTOCOL" && error.facts["task"] === undefined ? notFollowed(error) : error
         : new HostError("ERR_CANCELLED", "Cannot go on with a task: the handler of an ask failed", {
           cause: error,
         }),
@@ -104,6 +115,11 @@ class TaskWait {
   /** On the monotonic clock. */
   #deadline: number;
   #pollMs: number;
+  /** The last look before the deadline was brought forward. */
+  #isLast = false;
+  /** What a person is to answer, and since when. */
+  #openAsks = 0;
+  #askedAt = 0;
 
   constructor(client: Client, task: TaskRef, options: TaskOptions) {
     this.#client = client;
@@ -122,34 +138,43 @@ class TaskWait {
 
   async run(): Promise<Reply> {
     const { hasResultRequest } = this.#task;
+    let failedLooks = 0;
+    let refusedResults = 0;
     for (;;) {
-      const leftMs = this.#deadline - this.#clock.monotonic();
+      const leftMs = this.#leftMs();
       if (leftMs <= 0) return this.giveUp(new HostError("ERR_TIMEOUT", "Wait for a task timed out: it has not ended"));
-      await sleep(this.#clock, Math.min(this.#pollMs, leftMs), this.#options.signal);
+      await sleep(this.#clock, this.#untilNextMs(leftMs), this.#options.signal);
+      if (this.#leftMs() <= 0) continue;
       const looked = await this.#look();
-      if ("ended" in looked) return looked.ended;
+      if ("error" in looked) {
+        if (!this.#client.isOpen || isNotFound(looked.error)) return failed(notFollowed(looked.error));
+        if (++failedLooks >= MAX_FAILED_LOOKS) return this.giveUp(notFollowed(looked.error));
+        continue;
+      }
+      failedLooks = 0;
       const { task, spills, bytes } = looked;
       const { status, pollInterval, pollIntervalMs } = task;
       this.#pollMs = pollMs(pollIntervalMs ?? pollInterval, this.#pollMs);
       if (status === "completed" && !hasResultRequest) return this.#inline(task, bytes, spills);
       abortSpills(spills);
-      switch (status) {
-        case "working":
-          continue;
-        case "input_required":
-          if (hasResultRequest) return await this.#result();
-          await this.#answer(asObject(task["inputRequests"]) ?? {});
-          continue;
-        case "completed":
-        case "failed":
-          return hasResultRequest ? await this.#result() : failed(errorOf(task));
-        case "cancelled":
-          return failed(
-            new HostError("ERR_CANCELLED", "Task was cancelled by the server", { facts: { by: "server" } }),
-          );
-        default:
-          return failed(new HostError("ERR_PROTOCOL", "Cannot tell how a task stands: its status is none"));
+      if (status === "working") continue;
+      if (status === "cancelled") {
+        return failed(new HostError("ERR_CANCELLED", "Task was cancelled by the server", { facts: { by: "server" } }));
       }
+      if (!hasResultRequest) {
+        if (status === "failed") return failed(errorOf(task));
+        await this.#answer(asObject(task["inputRequests"]) ?? {});
+        continue;
+      }
+      const reply = await this.#result();
+      if (reply.kind !== "failed") return reply;
+      if (isHostError(reply.error)) {
+        // What the server has cancelled is the request, not the task.
+        return this.giveUp(reply.error.facts["by"] === "server" ? notFollowed(reply.error) : reply.error);
+      }
+      // The error is that of the call only if the task has failed, which for one that has gone on the next look tells.
+      if (status === "failed") return reply;
+      if (++refusedResults >= MAX_FAILED_LOOKS) return this.giveUp(notFollowed(reply.error));
     }
   }
 
@@ -163,54 +188,68 @@ class TaskWait {
     return failed(error);
   }
 
-  /** How the task stands, or the reply that ends the waiting. */
+  #leftMs(): number {
+    return this.#deadline - this.#clock.monotonic();
+  }
+
+  /** Until the next look. One that would come too late comes once while there is time for its answer. */
+  #untilNextMs(leftMs: number): number {
+    if (this.#pollMs < leftMs) return this.#pollMs;
+    if (this.#isLast) return leftMs;
+    this.#isLast = true;
+    return Math.max(leftMs - LAST_LOOK_MS, leftMs / 2);
+  }
+
+  /** How the task stands, or why that cannot be told. */
   async #look(): Promise<
     | { readonly task: JsonObject; readonly bytes: number; readonly spills: readonly Spill[] | undefined }
-    | { readonly ended: Reply }
+    | { readonly error: FailedReply["error"] }
   > {
-    for (let failures = 1;; failures++) {
-      const reply = await this.#request("tasks/get", {}, this.#takingSpills);
-      if (reply.kind === "done") return { task: reply.result, bytes: reply.bytes, spills: reply.spills };
-      if (reply.kind === "task") return { task: reply.task, bytes: reply.bytes, spills: undefined };
+    const reply = await this.#request("tasks/get", {}, this.#takingSpills);
+    if (reply.kind === "failed") {
       if (this.#options.signal?.aborted) throw this.#options.signal.reason;
-      if (reply.kind === "input_required") {
-        return {
-          ended: failed(new HostError("ERR_PROTOCOL", "Cannot tell how a task stands: a look at it asks back")),
-        };
-      }
-      if (isRemoteError(reply.error) || !this.#client.isOpen || failures >= MAX_FAILED_LOOKS) {
-        return { ended: failed(reply.error) };
-      }
-      await sleep(this.#clock, this.#pollMs, this.#options.signal);
+      return { error: reply.error };
     }
+    if (reply.kind === "input_required") return { error: unreadable("a look at it asks back") };
+    const { bytes } = reply;
+    const [task, spills] = reply.kind === "done" ? [reply.result, reply.spills] : [reply.task, undefined];
+    const { taskId = this.#task.taskId, status } = task;
+    if (taskId === this.#task.taskId && STATUSES.has(status)) return { task, bytes, spills };
+    abortSpills(spills);
+    return { error: unreadable(STATUSES.has(status) ? "the answer is about another one" : "its status is none") };
   }
 
   async #answer(inputRequests: JsonObject): Promise<void> {
     const fresh = Object.entries(inputRequests).filter(([key]) => !this.#answered.has(key));
     if (fresh.length === 0) return;
-    if (this.#answers === undefined) throw new HostError("ERR_PROTOCOL", "Cannot answer what a task asks for");
-    const from = this.#clock.monotonic();
-    const inputResponses = await this.#answers.inputs(Object.fromEntries(fresh));
-    this.#deadline += this.#clock.monotonic() - from;
+    const answers = this.#answers;
+    if (answers === undefined) throw new HostError("ERR_PROTOCOL", "Cannot answer what a task asks for");
+    const inputResponses = await this.#held(() => answers.inputs(Object.fromEntries(fresh)));
     for (const [key] of fresh) this.#answered.add(key);
     const reply = await this.#request("tasks/update", { inputResponses });
-    if (reply.kind === "failed") throw reply.error;
+    if (reply.kind === "failed") throw notFollowed(reply.error);
   }
 
   /** Waits for as long as it takes: the server answers when the task has ended. */
   async #result(): Promise<Reply> {
-    const leftMs = Math.max(1, this.#deadline - this.#clock.monotonic());
     const { onProgress } = this.#options;
     const alone = this.#answers?.alone;
-    const reply = await this.#request("tasks/result", {}, {
+    return await this.#request("tasks/result", {}, {
       ...this.#takingSpills,
-      timeoutMs: leftMs,
-      maxTotalMs: leftMs,
+      timeoutMs: Math.max(1, this.#leftMs()),
       ...(onProgress === undefined ? {} : { onProgress }),
-      ...(alone === undefined ? {} : { asks: alone }),
+      ...(alone === undefined ? {} : { asks: (...ask) => this.#held(() => alone(...ask)) }),
     });
-    if (reply.kind !== "failed" || isRemoteError(reply.error)) return reply;
-    return this.giveUp(reply.error);
+  }
+
+  /** The time that a person takes does not count; that of several at once is left out once. */
+  async #held<T>(answering: () => T | Promise<T>): Promise<T> {
+    if (this.#openAsks++ === 0) this.#askedAt = this.#clock.monotonic();
+    try {
+      return await answering();
+    } finally {
+      if (--this.#openAsks === 0) this.#deadline += this.#clock.monotonic() - this.#askedAt;
+    }
   }
 
   /** The result that stands in a task that has completed. */
@@ -231,14 +270,34 @@ class TaskWait {
     return { ...reply, spills: moved };
   }
 
+  /** Ends with the wait. */
   #request(method: string, params: JsonObject, more: RequestOptions = {}): Promise<Reply> {
-    const { signal, timeoutMs } = this.#options;
+    const { signal, timeoutMs = TIMEOUT_MS } = this.#options;
+    const leftMs = Math.max(1, this.#leftMs());
     return this.#client.request(method, { taskId: this.#task.taskId, ...params }, {
       ...(signal === undefined ? {} : { signal }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      timeoutMs: Math.min(timeoutMs, leftMs),
+      maxTotalMs: leftMs,
       ...more,
     });
   }
+}
+
+function isNotFound(error: FailedReply["error"]): boolean {
+  return isRemoteError(error) && NOT_FOUND.has(error.code);
+}
+
+function unreadable(why: string): HostError {
+  return new HostError("ERR_PROTOCOL", `Cannot tell how a task stands: ${why}`);
+}
+
+/** The error for a task that nothing more can be learned of. What was answered is no answer of the tool. */
+function notFollowed(cause: FailedReply["error"]): HostError {
+  const [code, why, facts] = isRemoteError(cause)
+    ? ["ERR_PROTOCOL" as const, `the server refused to tell of it with error ${cause.code}`, {}]
+    // A look that the server has cancelled cancels neither the task nor the wait.
+    : [cause.code === "ERR_CANCELLED" ? "ERR_PROTOCOL" as const : cause.code, cause.message, cause.facts];
+  return new HostError(code, `Cannot follow a task to its end: ${why}`, { cause, facts: { ...facts, task: "open" } });
 }
 
 function errorOf(task: JsonObject): RemoteError {

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { CallOptions } from "../../../src/call/call.ts";
 import type { HostAsks } from "../../../src/call/host_asks.ts";
 import type { Reply } from "../../../src/client/reply.ts";
-import { HostError } from "../../../src/kernel/errors.ts";
+import { sleep } from "../../../src/kernel/clock.ts";
+import { HostError, RemoteError } from "../../../src/kernel/errors.ts";
 import type { JsonObject } from "../../../src/protocol/model.ts";
 import { done, failed, text, toolNamed } from "../../fixtures/fake_client.ts";
 import { settle, until } from "../../fixtures/settle.ts";
@@ -19,13 +20,17 @@ const confirm = {
 const STARTED = ["permission.requested", "permission.resolved", "mcp.call.started", "tool.started"];
 
 /** A call that its server has made a task of; `looks` is what each look at it finds. */
-async function pending(looks: (JsonObject | Reply)[], asks?: HostAsks, options?: CallOptions) {
-  const scene = await callScene(asks === undefined ? {} : { asks });
+async function pending(looks: (JsonObject | Reply)[], asks?: HostAsks, options?: CallOptions, server: object = {}) {
+  const scene = await callScene({ server, ...(asks === undefined ? {} : { asks }) });
   const requests: [string, JsonObject][] = [];
   let at = 0;
-  scene.connect.last.onRequest = (method, params) => {
+  scene.connect.last.onRequest = async (method, params, { timeoutMs, maxTotalMs }) => {
     requests.push([method, params]);
     if (method !== "tasks/get") return done({});
+    if (looks.length === 0) {
+      await sleep(scene.clock, Math.min(timeoutMs!, maxTotalMs ?? 600_000));
+      return failed(new HostError("ERR_TIMEOUT", "Request tasks/get timed out"), true);
+    }
     const look = looks[Math.min(at++, looks.length - 1)]!;
     return "kind" in look ? look as Reply : done(look as JsonObject);
   };
@@ -90,6 +95,37 @@ describe("call that its server has made a task of", () => {
       expect(unbalanced(scene.sink)).toEqual([]);
     },
   );
+
+  it("ends with the maximum of the call though its server never says how it stands", async () => {
+    const { scene, requests, outcome } = await pending([], undefined, undefined, { timeoutMs: 1000, maxTotalMs: 3000 });
+    await scene.clock.advance(3000);
+    expect(await outcome).toMatchObject({ status: "unknown", error: { reason: "timeout" }, durationMs: 3000 });
+    expect(requests.map(([method]) => method)).toEqual(["tasks/get", "tasks/cancel"]);
+    expect(scene.sink.events.at(-1)!.payload).toMatchObject({ reason: "timeout", outcome: "unknown" });
+    expect(unbalanced(scene.sink)).toEqual([]);
+  });
+
+  it.each<[claim: string, look: JsonObject | Reply, reason: string]>([
+    ["is not known", failed(new RemoteError(-32602, "Task not found"), true), "invalid_result"],
+    ["cannot be looked at", failed(new RemoteError(-32603, "internal"), true), "invalid_result"],
+    ["stands in no way that is known", { status: "sleeping" }, "invalid_result"],
+    ["is another one", { taskId: "t2", status: "completed", result: text("hi") }, "invalid_result"],
+    ["is too long to be looked at", failed(new HostError("ERR_TOO_LARGE", "too large"), true), "too_large"],
+    ["has a session that is lost", failed(new HostError("ERR_CONNECTION_LOST", "lost"), true), "connection_lost"],
+    ["asks for what cannot be answered", { status: "input_required", inputRequests: { a: {} } }, "invalid_result"],
+  ])("is unknown when the task %s: the tool may have run", async (_claim, look, reason) => {
+    const { scene, outcome } = await pending([look], { form: () => ({ action: "accept" }) });
+    await scene.clock.advance(1500);
+    expect(await outcome).toMatchObject({ status: "unknown", error: { reason } });
+    expect(scene.sink.events.at(-1)!.payload).toMatchObject({ reason, outcome: "unknown" });
+    expect(unbalanced(scene.sink)).toEqual([]);
+  });
+
+  it("fails when its server has cancelled the task", async () => {
+    const { scene, outcome } = await pending([{ status: "cancelled" }]);
+    await scene.clock.advance(500);
+    expect(await outcome).toMatchObject({ status: "failed", error: { reason: "cancelled_by_server" } });
+  });
 
   it("is unknown when its server is gone", async () => {
     const gone = failed(new HostError("ERR_CONNECTION_LOST", "gone"), true);

@@ -4,6 +4,7 @@ import type { Client, RequestOptions } from "../../../src/client/client.ts";
 import type { FailedReply, Reply } from "../../../src/client/reply.ts";
 import { awaitTask, taskOf, type TaskOptions, taskParamsFor, type TaskRef } from "../../../src/client/tasks.ts";
 import type { AskAnswerer } from "../../../src/jsonrpc/peer_asks.ts";
+import { sleep } from "../../../src/kernel/clock.ts";
 import { HostError, RemoteError } from "../../../src/kernel/errors.ts";
 import type { JsonObject, Tool } from "../../../src/protocol/model.ts";
 import { FakeClock } from "../../fixtures/fake_clock.ts";
@@ -23,6 +24,13 @@ const failedWith = (error: FailedReply["error"]): FailedReply => ({
 const extension: TaskRef = { taskId: "t1", hasResultRequest: false, pollMs: 500, ttlMs: undefined };
 const core: TaskRef = { ...extension, hasResultRequest: true };
 const content = [{ type: "text", text: "hi" }];
+/** The end of a wait for a task whose own end is not known. */
+const notFollowed = (error: object) => ({
+  kind: "failed",
+  sent: true,
+  refused: false,
+  error: { code: "ERR_PROTOCOL", facts: { task: "open" }, ...error },
+});
 const confirm = {
   method: "elicitation/create",
   params: {
@@ -33,18 +41,25 @@ const confirm = {
 const accepts = answering({ form: () => ({ action: "accept" }) });
 const accepted = { action: "accept", content: { ok: true } };
 
-/** A task that stands as told, look by look; the last holds on. */
-function waiting(task: TaskRef, looks: Look[], options: Partial<TaskOptions> = {}, result?: Reply) {
+/** A look that the server never answers. */
+const silence: Look = { kind: "silence" };
+
+/** A task that stands as told, look by look; the last holds on. So do the replies to requests for its result. */
+function waiting(task: TaskRef, looks: Look[], options: Partial<TaskOptions> = {}, ...results: Reply[]) {
   const clock = new FakeClock();
   const requests: [method: string, params: JsonObject, options: RequestOptions][] = [];
-  let at = 0;
+  const next = <T>(list: T[]): T => list.length > 1 ? list.shift()! : list[0]!;
   const client = {
     isOpen: true,
-    request(method: string, params: JsonObject, bounds: RequestOptions): Promise<Reply> {
+    update: replyOf({}),
+    async request(method: string, params: JsonObject, bounds: RequestOptions): Promise<Reply> {
       requests.push([method, params, bounds]);
-      if (method === "tasks/get") return Promise.resolve(replyOf(looks[Math.min(at++, looks.length - 1)]!));
-      if (method === "tasks/result") return Promise.resolve(result!);
-      return Promise.resolve(replyOf({}));
+      if (method === "tasks/result") return next(results);
+      if (method !== "tasks/get") return client.update;
+      const look = next(looks);
+      if (look !== silence) return replyOf(look);
+      await sleep(clock, Math.min(bounds.timeoutMs ?? 60_000, bounds.maxTotalMs ?? 600_000));
+      return failedWith(new HostError("ERR_TIMEOUT", "Request tasks/get timed out"));
     },
   };
   const ended: { reply: Reply | undefined } = { reply: undefined };
@@ -158,7 +173,16 @@ describe("wait for a task of the extension", () => {
   it("gives the task up when what it asks cannot be answered (C-TEXT-04)", async () => {
     const { clock, sent, ended } = waiting(extension, [{ status: "input_required", inputRequests: { a: confirm } }]);
     await clock.advance(500);
-    expect(ended.reply).toMatchObject({ kind: "failed", error: { code: "ERR_PROTOCOL" } });
+    expect(ended.reply).toMatchObject(notFollowed({}));
+    expect(sent().at(-1)).toEqual(["tasks/cancel", { taskId: "t1" }]);
+  });
+
+  it("gives the task up when the server refuses the answers", async () => {
+    const looks = [{ status: "input_required", inputRequests: { a: confirm } }];
+    const { clock, client, sent, ended } = waiting(extension, looks, { asks: accepts });
+    client.update = failedWith(new RemoteError(-32603, "internal"));
+    await clock.advance(500);
+    expect(ended.reply).toMatchObject(notFollowed({ cause: { code: -32603 } }));
     expect(sent().at(-1)).toEqual(["tasks/cancel", { taskId: "t1" }]);
   });
 
@@ -203,6 +227,58 @@ describe("wait for a task of 2025-11-25", () => {
     expect(await answer).toEqual({ ...accepted, _meta });
   });
 
+  it("takes an error for that of the call only once the task has failed", async () => {
+    const error = failedWith(new RemoteError(-32602, "of the tool"));
+    const looks = [{ status: "input_required" }, { status: "failed" }];
+    const { clock, sent, ended } = waiting(core, looks, { asks: accepts }, error);
+    await clock.advance(1000);
+    expect(ended.reply).toEqual(error);
+    expect(sent().map(([method]) => method)).toEqual(["tasks/get", "tasks/result", "tasks/get", "tasks/result"]);
+  });
+
+  it("fetches a result again that was refused, three times at most", async () => {
+    const refusal = failedWith(new RemoteError(-32603, "busy"));
+    const helped = waiting(core, [{ status: "completed" }], {}, refusal, refusal, result);
+    await helped.clock.advance(1500);
+    expect(helped.ended.reply).toEqual(result);
+    const refused = waiting(core, [{ status: "completed" }], {}, refusal);
+    await refused.clock.advance(1499);
+    expect(refused.ended.reply).toBeUndefined();
+    await refused.clock.advance(1);
+    expect(refused.ended.reply).toMatchObject(notFollowed({ cause: refusal.error }));
+  });
+
+  it("is not told how the task has ended by a request for the result that the server cancels", async () => {
+    const cancelled = new HostError("ERR_CANCELLED", "Request was cancelled by the server", {
+      facts: { by: "server" },
+    });
+    const { clock, ended } = waiting(core, [{ status: "completed" }], {}, failedWith(cancelled));
+    await clock.advance(500);
+    expect(ended.reply).toMatchObject(notFollowed({ cause: cancelled }));
+  });
+
+  it("does not count the time of a person who is asked on the stream of the result", async () => {
+    let accept = (): void => {};
+    const form = () => new Promise<{ action: "accept" }>((resolve) => accept = () => resolve({ action: "accept" }));
+    const looks = [{ status: "input_required" }, { status: "failed" }];
+    const error = failedWith(new RemoteError(-32000, "no"));
+    const { clock, requests, client, ended } = waiting(core, looks, { asks: answering({ form }), maxTotalMs: 1500 });
+    const { request } = client;
+    client.request = async (method, params, bounds) => {
+      if (method !== "tasks/result") return await request(method, params, bounds);
+      requests.push([method, params, bounds]);
+      const answer = bounds.asks as AskAnswerer;
+      const ask = () => answer(confirm.method, confirm.params, new AbortController().signal);
+      if (requests.length === 2) await ask();
+      return error;
+    };
+    await clock.advance(60_000);
+    expect(ended.reply).toBeUndefined();
+    accept();
+    await clock.advance(500);
+    expect(ended.reply).toEqual(error);
+  });
+
   it("gives a failed task as the call would have been answered", async () => {
     const reply = failedWith(new RemoteError(-32603, "boom"));
     const { clock, ended } = waiting(core, [{ status: "failed" }], {}, reply);
@@ -241,21 +317,83 @@ describe.each([["of the extension", extension], ["of 2025-11-25", core]])("end o
     expect(ended.reply).toMatchObject({ error: { code: "ERR_CANCELLED", facts: { by: "server" } } });
   });
 
-  it.each([[{ status: "sleeping" }], [{}]])("by a status that is none: %j", async (look) => {
-    const { clock, ended } = waiting(task, [look]);
-    await clock.advance(500);
-    expect(ended.reply).toMatchObject({ kind: "failed", error: { code: "ERR_PROTOCOL" } });
+  it("comes in time though no look is answered, and is told", async () => {
+    const { clock, requests, ended } = waiting(task, [silence], { maxTotalMs: 3000, timeoutMs: 30_000 });
+    await clock.advance(2999);
+    expect(ended.reply).toBeUndefined();
+    await clock.advance(1);
+    expect(ended.reply).toMatchObject({ sent: true, refused: false, error: { code: "ERR_TIMEOUT" } });
+    expect(requests.map(([method]) => method)).toEqual(["tasks/get", "tasks/cancel"]);
+    expect(requests[0]![2]).toMatchObject({ timeoutMs: 2500, maxTotalMs: 2500 });
+    expect(clock.timers).toBe(0);
   });
 
-  it("comes after three looks that fail in a row, or one that the server refuses", async () => {
+  it("comes in time though looks fail and the next is far off", async () => {
     const lost = failedWith(new HostError("ERR_CONNECTION_LOST", "lost"));
-    const first = waiting(task, [lost, lost, { status: "working" }, lost]);
-    await first.clock.advance(1500);
-    expect(first.ended.reply).toBeUndefined();
-    await first.clock.advance(1500);
-    expect(first.ended.reply).toMatchObject({ kind: "failed", error: { code: "ERR_CONNECTION_LOST" } });
-    const second = waiting(task, [failedWith(new RemoteError(-32602, "unknown task"))]);
-    await second.clock.advance(500);
-    expect(second.ended.reply).toMatchObject({ kind: "failed", error: { code: -32602 } });
+    const { clock, ended } = waiting({ ...task, pollMs: 60_000 }, [lost], { maxTotalMs: 3000 });
+    await clock.advance(3000);
+    expect(ended.reply).toMatchObject({ error: { code: "ERR_TIMEOUT" } });
+    expect(clock.timers).toBe(0);
+  });
+
+  it("bounds a look by the patience for one", async () => {
+    const { clock, requests } = waiting(task, [silence, { status: "working" }], { timeoutMs: 700 });
+    await clock.advance(1700);
+    expect(requests.map(([, , { timeoutMs }]) => timeoutMs)).toEqual([700, 700]);
+  });
+
+  it("is preceded by a last look where the server wants fewer than fit in", async () => {
+    const { clock, sent, ended } = waiting({ ...task, pollMs: 60_000 }, [{ status: "working" }], {
+      maxTotalMs: 30_000,
+    });
+    await clock.advance(28_999);
+    expect(sent()).toEqual([]);
+    await clock.advance(1001);
+    expect(sent().map(([method]) => method)).toEqual(["tasks/get", "tasks/cancel"]);
+    expect(ended.reply).toMatchObject({ error: { code: "ERR_TIMEOUT" } });
+  });
+
+  it.each<[claim: string, look: Look, cause: object]>([
+    ["a status that is none", { status: "sleeping" }, { code: "ERR_PROTOCOL" }],
+    ["no status", {}, { code: "ERR_PROTOCOL" }],
+    ["the state of another task", { taskId: "t2", status: "completed", result: { content } }, { code: "ERR_PROTOCOL" }],
+    ["an error that may pass", failedWith(new RemoteError(-32603, "internal")), { code: -32603, message: "internal" }],
+    [
+      "a look that the server cancels",
+      failedWith(new HostError("ERR_CANCELLED", "Request was cancelled by the server", { facts: { by: "server" } })),
+      { code: "ERR_CANCELLED" },
+    ],
+    ["an answer of no use", failedWith(new HostError("ERR_PROTOCOL", "no object")), { message: "no object" }],
+  ])("comes after %s, three times in a row, and says that its own end is not known", async (_claim, look, cause) => {
+    const { clock, sent, ended } = waiting(task, [look, look, { status: "working" }, look]);
+    await clock.advance(2999);
+    expect(ended.reply).toBeUndefined();
+    await clock.advance(1);
+    expect(ended.reply).toMatchObject(notFollowed({ cause }));
+    expect(sent().at(-1)).toEqual(["tasks/cancel", { taskId: "t1" }]);
+    expect(clock.timers).toBe(0);
+  });
+
+  it.each([-32602, -32002])("comes at once where the server does not know it: error %d", async (code) => {
+    const { clock, sent, ended } = waiting(task, [failedWith(new RemoteError(code, "Task not found"))]);
+    await clock.advance(500);
+    expect(ended.reply).toMatchObject(notFollowed({ cause: { code, message: "Task not found" } }));
+    expect(sent()).toHaveLength(1);
+  });
+
+  it("comes with what three looks in a row have failed with", async () => {
+    const lost = failedWith(new HostError("ERR_CONNECTION_LOST", "lost"));
+    const { clock, ended } = waiting(task, [lost]);
+    await clock.advance(1500);
+    expect(ended.reply).toMatchObject(notFollowed({ code: "ERR_CONNECTION_LOST", cause: lost.error }));
+  });
+
+  it("comes at once with the end of the connection", async () => {
+    const lost = failedWith(new HostError("ERR_CONNECTION_LOST", "lost"));
+    const { clock, client, sent, ended } = waiting(task, [lost]);
+    client.isOpen = false;
+    await clock.advance(500);
+    expect(ended.reply).toMatchObject(notFollowed({ code: "ERR_CONNECTION_LOST" }));
+    expect(sent()).toHaveLength(1);
   });
 });
