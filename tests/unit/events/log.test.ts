@@ -46,25 +46,29 @@ function collect(events: AsyncIterable<HostEvent>) {
 
 const upTo = (n: number, from = 1): number[] => Array.from({ length: n - from + 1 }, (_, k) => from + k);
 
-/** A store whose appends the test lets through or refuses one by one. */
-function heldStore() {
+type Append = StreamWriter["append"];
+
+/** A store in memory whose appends go through `append`, which is given the real one. */
+function storeWhose(append: (real: Append, ...args: Parameters<Append>) => ReturnType<Append>): EventStore {
   const inner = memoryStore();
-  const waiting: { resolve: () => void; reject: (error: unknown) => void }[] = [];
-  let isHeld = false;
-  const store: EventStore = {
+  return {
     ...inner,
     open: async (stream, options): Promise<StreamWriter> => {
       const writer = await inner.open(stream, options);
-      return {
-        head: writer.head,
-        close: () => writer.close(),
-        append: async (expectedSeq, events) => {
-          if (isHeld) await new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
-          await writer.append(expectedSeq, events);
-        },
-      };
+      const real: Append = (expectedSeq, events) => writer.append(expectedSeq, events);
+      return { head: writer.head, close: () => writer.close(), append: (...args) => append(real, ...args) };
     },
   };
+}
+
+/** A store whose appends the test lets through or refuses one by one. */
+function heldStore() {
+  const waiting: { resolve: () => void; reject: (error: unknown) => void }[] = [];
+  let isHeld = false;
+  const store = storeWhose(async (real, ...args) => {
+    if (isHeld) await new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
+    await real(...args);
+  });
   return { store, waiting, hold: () => isHeld = true, letGo: () => isHeld = false };
 }
 
@@ -597,22 +601,11 @@ describe("a store that fails with an error that cannot be read", () => {
       })],
   ];
   it.each(traps)("fails the append, and all after it: one that %s", async (_what, thrown) => {
-    const inner = memoryStore();
     let isBroken = false;
-    const store: EventStore = {
-      ...inner,
-      open: async (stream, options): Promise<StreamWriter> => {
-        const writer = await inner.open(stream, options);
-        return {
-          head: writer.head,
-          close: () => writer.close(),
-          append: (expectedSeq, events) => {
-            if (isBroken) throw thrown();
-            return writer.append(expectedSeq, events);
-          },
-        };
-      },
-    };
+    const store = storeWhose((real, ...args) => {
+      if (isBroken) throw thrown();
+      return real(...args);
+    });
     const { log } = make({ store });
     const sink = await log.open(S, opening);
     isBroken = true;
