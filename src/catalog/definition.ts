@@ -1,3 +1,4 @@
+import { freezeAll } from "../kernel/freeze.ts";
 import type { JsonObject, Tool } from "../protocol/model.ts";
 import { withSafeIcons } from "./icons.ts";
 import { checkToolName, shownName } from "./names.ts";
@@ -29,7 +30,7 @@ export function readDefinition(value: unknown, maxBytes: number): DefinitionRead
   }
   const wrong = shapeFault(copy);
   if (wrong !== undefined) return reject(wrong);
-  if (!freezeAll(copy)) return reject(`the definition is nested deeper than ${MAX_DEPTH} levels`);
+  if (!freezeAll(copy, MAX_DEPTH)) return reject(`the definition is nested deeper than ${MAX_DEPTH} levels`);
   return { ok: true, tool: copy as JsonObject as Tool };
 }
 
@@ -70,21 +71,4 @@ function jsonOf(value: JsonObject): string | undefined {
 function exceeds(text: string, maxBytes: number): boolean {
   if (text.length > maxBytes) return true;
   return text.length * 3 > maxBytes && new TextEncoder().encode(text).byteLength > maxBytes;
-}
-
-/** Freezes a JSON value and all it holds; false, and half done, when it is nested too deeply. */
-function freezeAll(root: object): boolean {
-  let level: object[] = [root];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth >= MAX_DEPTH) return false;
-    const next: object[] = [];
-    for (const value of level) {
-      for (const member of Object.values(value) as unknown[]) {
-        if (typeof member === "object" && member !== null) next.push(member);
-      }
-      Object.freeze(value);
-    }
-    level = next;
-  }
-  return true;
 }

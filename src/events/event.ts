@@ -61,6 +61,9 @@ export interface EventCursor {
 /** What a payload may hold: JSON. Members that are `undefined` are left out when the event is made. */
 export type EventPayload = { readonly [key: string]: unknown };
 
+/** Levels of an event, its own included: what its payload may hold, and some. */
+export const MAX_EVENT_DEPTH = 70;
+
 /** An event as its writer hands it over; the log adds the rest of the envelope. */
 export interface EventInput {
   readonly type: EventType;

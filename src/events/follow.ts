@@ -1,7 +1,8 @@
 import { cancelled, untilAborted, whenAborted } from "../kernel/abort.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
+import { freezeAll } from "../kernel/freeze.ts";
 import type { BoundedQueue } from "../kernel/queue.ts";
-import type { HostEvent } from "./event.ts";
+import { type HostEvent, MAX_EVENT_DEPTH } from "./event.ts";
 import type { StreamHub } from "./hub.ts";
 import type { EventStore } from "./store.ts";
 
@@ -12,6 +13,7 @@ export interface FollowOptions {
   readonly stream: string;
   /** `seq` of the last event that the follower has seen. */
   readonly after: number;
+  /** Published events that may wait for it. */
   readonly capacity: number;
   readonly store: EventStore;
   readonly hub: () => StreamHub;
@@ -23,6 +25,7 @@ export interface FollowOptions {
 /**
  * One reader of a stream: first what is stored, then what is published, each event exactly once and in order. It
  * subscribes before its last look into the store, so nothing falls between the two; `seq` tells it what it has already.
+ * One that has more than `capacity` published events before it goes back to the store for them.
  */
 export class Follower implements AsyncIterableIterator<HostEvent> {
   readonly #options: FollowOptions;
@@ -39,8 +42,10 @@ export class Follower implements AsyncIterableIterator<HostEvent> {
     this.#leave = options.signal && whenAborted(options.signal, this.#stop);
   }
 
-  next(): Promise<IteratorResult<HostEvent, undefined>> {
-    return this.#events.next();
+  async next(): Promise<IteratorResult<HostEvent, undefined>> {
+    const result = await this.#events.next();
+    if (result.done !== true) freezeAll(result.value, MAX_EVENT_DEPTH);
+    return result;
   }
 
   /** Also ends a `next` that is waiting. */
@@ -68,33 +73,51 @@ export class Follower implements AsyncIterableIterator<HostEvent> {
   };
 
   async *#follow(): AsyncGenerator<HostEvent, undefined> {
-    const { capacity, hub, after } = this.#options;
+    const { after } = this.#options;
     let seen = after;
+    let missed: unknown;
     try {
-      while (!this.#isOver) {
-        const page = await this.#read(seen);
-        for (const event of page) {
-          if (this.#stopped.signal.aborted) return;
-          seen = event.seq;
-          yield event;
-        }
-        if (page.length > 0) continue;
-        if (this.#queue !== undefined) break;
-        if (seen === after) await this.#checkCursor(after);
-        if (!this.#isOver) this.#queue = hub().subscribe(capacity, seen);
-      }
       for (;;) {
-        const result = await this.#queue?.next();
-        if (result === undefined || result.done === true || this.#stopped.signal.aborted) return;
-        const event = result.value;
-        if (event.seq <= seen) continue;
-        yield* this.#fill(seen, event.seq);
-        seen = event.seq;
-        yield event;
+        // What is stored, until there is no more and the queue stands.
+        while (!this.#isOver) {
+          const page = await this.#read(seen);
+          for (const event of page) {
+            if (this.#stopped.signal.aborted) return;
+            seen = event.seq;
+            yield event;
+          }
+          if (page.length > 0) continue;
+          if (this.#queue !== undefined) break;
+          if (seen === after) await this.#checkCursor(after);
+          if (!this.#isOver) this.#queue = this.#options.hub().subscribe(this.#options.capacity, seen);
+        }
+        if (this.#stopped.signal.aborted) return;
+        if (this.#isClosing && missed !== undefined) throw missed;
+        missed = undefined;
+        try {
+          for (;;) {
+            const result = await this.#queue?.next();
+            if (result === undefined || result.done === true || this.#stopped.signal.aborted) return;
+            const event = result.value;
+            if (event.seq <= seen) continue;
+            for await (const missing of this.#fill(seen, event.seq)) {
+              seen = missing.seq;
+              yield missing;
+            }
+            seen = event.seq;
+            yield event;
+          }
+        } catch (error) {
+          if (!isHostError(error, "ERR_TOO_LARGE")) throw error;
+          // More was published than may wait: it lies in the store.
+          missed = error;
+          this.#queue = undefined;
+        }
       }
     } catch (error) {
-      if (this.#stopped.signal.aborted || this.#isClosing && isHostError(error, "ERR_CLOSED")) return;
-      throw isHostError(error, "ERR_TOO_LARGE") ? this.#tooSlow(seen, error) : error;
+      if (this.#stopped.signal.aborted) return;
+      if (this.#isClosing && missed === undefined && isHostError(error, "ERR_CLOSED")) return;
+      throw this.#isClosing && missed !== undefined ? this.#cutOff(seen, missed) : error;
     } finally {
       this.#stop();
     }
@@ -146,11 +169,11 @@ export class Follower implements AsyncIterableIterator<HostEvent> {
     );
   }
 
-  #tooSlow(seen: number, cause: unknown): HostError {
+  #cutOff(seen: number, cause: unknown): HostError {
     const { stream, capacity } = this.#options;
     return new HostError(
       "ERR_TOO_LARGE",
-      `Cannot follow stream "${stream}" any further: its reader is more than ${capacity} events behind; go on after seq ${seen}`,
+      `Cannot follow stream "${stream}" to its end: its reader was more than ${capacity} events behind when the log closed; read on after seq ${seen}`,
       { cause, facts: { cursor: { stream, seq: seen } } },
     );
   }

@@ -1,9 +1,10 @@
 import type { Clock } from "../kernel/clock.ts";
 import { causeCode, HostError, isHostError } from "../kernel/errors.ts";
+import { freezeAll } from "../kernel/freeze.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { locked } from "./batch.ts";
 import type { PayloadScrubber } from "./encode.ts";
-import type { EventInput, HostEvent } from "./event.ts";
+import { type EventInput, type HostEvent, MAX_EVENT_DEPTH } from "./event.ts";
 import { Follower } from "./follow.ts";
 import { StreamHub } from "./hub.ts";
 import { type EventSink, Sink } from "./sink.ts";
@@ -22,13 +23,14 @@ export interface EventLog {
   open(stream: string, opening: EventInput, options?: { readonly takeOver?: boolean }): Promise<EventSink>;
   /**
    * Events after `after` (exclusive, default 0: from the first kept one), oldest first, at most `limit` (default 1,000,
-   * never more than 10,000). Empty at the end and for an unknown stream.
+   * never more than 10,000). Empty at the end and for an unknown stream. They are frozen, here and in `follow`.
    */
   read(options: { readonly stream: string; readonly after?: number; readonly limit?: number }): Promise<HostEvent[]>;
   /**
    * Every event after `after` (default 0), exactly once and in order: the stored ones, then each as it is stored. It
-   * ends when `signal` fires or the log is closed. A reader that falls too far behind gets `ERR_TOO_LARGE` with
-   * `facts.cursor`, from which it can go on; one whose cursor the stream does not have gets `ERR_CURSOR_EXPIRED`.
+   * ends when `signal` fires or the log is closed. A reader that falls far behind holds up nobody and reads on from the
+   * store: it gets `ERR_CURSOR_EXPIRED` once the store has dropped what it has not read, as does one whose cursor the
+   * stream does not have, and `ERR_TOO_LARGE` with `facts.cursor`, from which it can read on, if the log closes meanwhile.
    */
   follow(
     options: { readonly stream: string; readonly after?: number; readonly signal?: AbortSignal },
@@ -45,7 +47,7 @@ export interface LogOptions {
   readonly scrubber: PayloadScrubber;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Events that may wait for one follower before it counts as too slow. Default 1,024. */
+  /** Events that may wait in memory for one follower; what is beyond it reads from the store. Default 1,024. */
   readonly subscriberCapacity?: number;
 }
 
@@ -101,7 +103,9 @@ class Log implements EventLog {
     checkCount("after", after, 0);
     checkCount("limit", limit, 1);
     this.#checkOpen();
-    return await this.#options.store.read(stream, { after, limit: Math.min(limit, MAX_LIMIT) });
+    const events = await this.#options.store.read(stream, { after, limit: Math.min(limit, MAX_LIMIT) });
+    for (const event of events) freezeAll(event, MAX_EVENT_DEPTH);
+    return events;
   }
 
   follow(options: {

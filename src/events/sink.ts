@@ -91,9 +91,15 @@ export class Sink implements EventSink {
       return Promise.reject(this.#refused(cause));
     }
     if (storing === undefined) return this.#stored(made);
-    return Promise.resolve(storing).then(() => this.#stored(made), (cause: unknown) => {
-      throw this.#refused(cause);
-    });
+    return Promise.resolve(storing).then(
+      (answer: unknown) => {
+        if (answer === false) throw this.#refused(new TypeError("The store answered false, wanted nothing"));
+        return this.#stored(made);
+      },
+      (cause: unknown) => {
+        throw this.#refused(cause);
+      },
+    );
   }
 
   #stored(events: readonly HostEvent[]): readonly HostEvent[] {

@@ -209,6 +209,21 @@ describe("event log", () => {
     expect((await log.open(S, opening)).seq).toBe(3);
   });
 
+  it.each([false, Promise.resolve(false)])(
+    "counts an append that a store answers with false as refused",
+    async (answer) => {
+      let isBroken = false;
+      const store = storeWhose((real, ...args) => isBroken ? answer as unknown as undefined : real(...args));
+      const { log } = make({ store });
+      const sink = await log.open(S, opening);
+      isBroken = true;
+      await expect(sink.append([note(1)])).rejects.toMatchObject({ code: "ERR_NOT_LOGGED" });
+      await expect(sink.append([note(2)])).rejects.toMatchObject({ code: "ERR_NOT_LOGGED" });
+      expect(await log.read({ stream: S })).toHaveLength(1);
+      await log.close();
+    },
+  );
+
   it("says poisoned when the store is", async () => {
     const { store, waiting, hold } = heldStore();
     const { log } = make({ store });
@@ -369,15 +384,48 @@ describe("event log follower", () => {
     await log.close();
   });
 
-  it("A-62 is ended with a cursor when it is too slow, and can go on from there", async () => {
+  it("A-62 holds up nobody and keeps a bounded number of events when it is slow, and reads on from the store", async () => {
     const { log } = make({ subscriberCapacity: 10 });
     const sink = await log.open(S, opening);
     const events = log.follow({ stream: S })[Symbol.asyncIterator]();
     expect((await events.next()).value.seq).toBe(1);
     const second = events.next();
     await settle();
-    for (let n = 2; n <= 100; n++) await sink.append([note(n)]);
+    for (let n = 2; n <= 1_000; n++) await sink.append([note(n)]);
     let seen = (await second).value.seq;
+    for (; seen < 1_000; seen++) expect((await events.next()).value.seq).toBe(seen + 1);
+    const next = events.next();
+    await settle();
+    await sink.append([note(1_001)]);
+    expect((await next).value.seq).toBe(1_001);
+    await log.close();
+    expect((await events.next()).done).toBe(true);
+  });
+
+  it("is told at once of more events than may wait, and misses none", async () => {
+    const { log } = make({ subscriberCapacity: 10 });
+    const sink = await log.open(S, opening);
+    const follower = collect(log.follow({ stream: S }));
+    await settle();
+    const all = Promise.all(upTo(300).map((n) => sink.append([note(n), note(n)])));
+    await all;
+    await settle();
+    expect([follower.error, follower.seqs]).toEqual([undefined, upTo(601)]);
+    await log.close();
+    await follower.finished;
+    expect(follower.error).toBeUndefined();
+  });
+
+  it("is ended with a cursor when the log closes before it has caught up, or the store has dropped what it wants", async () => {
+    const { log } = make({ subscriberCapacity: 10 });
+    const sink = await log.open(S, opening);
+    const events = log.follow({ stream: S })[Symbol.asyncIterator]();
+    await events.next();
+    const second = events.next();
+    await settle();
+    for (let n = 2; n <= 1_000; n++) await sink.append([note(n)]);
+    let seen = (await second).value.seq;
+    await log.close();
     let error: unknown;
     while (error === undefined) {
       await events.next().then(({ value }) => {
@@ -387,9 +435,35 @@ describe("event log follower", () => {
     }
     expect(error).toMatchObject({ code: "ERR_TOO_LARGE", facts: { cursor: { stream: S, seq: seen } } });
     expect((await events.next()).done).toBe(true);
-    const again = collect(log.follow({ stream: S, after: seen }));
+
+    const short = make({ subscriberCapacity: 10, store: memoryStore({ maxEvents: 20 }) });
+    const writer = await short.log.open(S, opening);
+    const late = short.log.follow({ stream: S })[Symbol.asyncIterator]();
+    await late.next();
+    const waiting = late.next();
     await settle();
-    expect(again.seqs).toEqual(upTo(100, seen + 1));
+    for (let n = 2; n <= 1_000; n++) await writer.append([note(n)]);
+    expect((await waiting).value.seq).toBe(2);
+    let expired: unknown;
+    while (expired === undefined) await late.next().catch((reason: unknown) => expired = reason);
+    expect(expired).toMatchObject({ code: "ERR_CURSOR_EXPIRED", facts: { firstSeq: expect.any(Number) } });
+    await short.log.close();
+  });
+
+  it("gives out events that nobody can change", async () => {
+    const { log } = make();
+    const sink = await log.open(S, opening);
+    await sink.append([{ type: "mcp.log", payload: { deep: { list: [1] } } }]);
+    const [, read] = await log.read({ stream: S });
+    const events = log.follow({ stream: S, after: 1 })[Symbol.asyncIterator]();
+    const { value: followed } = await events.next();
+    for (const event of [read!, followed as HostEvent]) {
+      const payload = event.payload as { deep: { list: number[] }; more?: number };
+      expect(() => (event as { seq: number }).seq = 9).toThrow(TypeError);
+      expect(() => payload.more = 1).toThrow(TypeError);
+      expect(() => payload.deep.list.push(2)).toThrow(TypeError);
+    }
+    expect((await log.read({ stream: S }))[1]).toMatchObject({ seq: 2, payload: { deep: { list: [1] } } });
     await log.close();
   });
 
