@@ -3,7 +3,7 @@ import type { Tool } from "../protocol/model.ts";
 import { nameOf, readDefinition } from "./definition.ts";
 import type { Validation } from "./json_schema/compile.ts";
 import { aliasName, aliasTail, isPlainTail, qualifiedName } from "./names.ts";
-import { readSchemas, type SchemaConcern, SchemaValidators } from "./tool_schemas.ts";
+import { outputUnusable, readSchemas, type SchemaConcern, SchemaValidators } from "./tool_schemas.ts";
 
 /** One tool of one server under both of its spellings. Its members are computed: read them, do not spread it. */
 export interface CatalogEntry {
@@ -122,6 +122,7 @@ export async function buildCatalog(
       hashed.set(tail, entry);
     }
     concerns.push(...schemas.concerns);
+    if (reading.outputFault !== undefined) concerns.push(outputUnusable(tool.name, reading.outputFault));
   }
   if (unnamed > 0) rejected.push({ tool: "", why: `${unnamed} more definitions are not used` });
   return { catalog: new ToolCatalog(server, entries, hashed), rejected, concerns };

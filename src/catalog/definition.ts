@@ -8,7 +8,12 @@ const MAX_DEPTH = 64;
 
 /** A definition as we keep it, or what is wrong with it. */
 export type DefinitionReading =
-  | { readonly ok: true; readonly tool: Tool }
+  | {
+    readonly ok: true;
+    readonly tool: Tool;
+    /** What is wrong with its output schema, which is left out. */
+    readonly outputFault?: string;
+  }
   | { readonly ok: false; readonly name: string; readonly why: string };
 
 /**
@@ -28,19 +33,20 @@ export function readDefinition(value: unknown, maxBytes: number): DefinitionRead
   for (const member of ["title", "description", "outputSchema", "annotations"]) {
     if (copy[member] === null) delete copy[member];
   }
+  const hasOutput = copy["outputSchema"] === undefined || isObject(copy["outputSchema"]);
+  if (!hasOutput) delete copy["outputSchema"];
   const wrong = shapeFault(copy);
   if (wrong !== undefined) return reject(wrong);
   if (!freezeAll(copy, MAX_DEPTH)) return reject(`the definition is nested deeper than ${MAX_DEPTH} levels`);
-  return { ok: true, tool: copy as JsonObject as Tool };
+  const tool = copy as JsonObject as Tool;
+  return hasOutput ? { ok: true, tool } : { ok: true, tool, outputFault: "is not an object" };
 }
 
 function shapeFault(tool: JsonObject): string | undefined {
   for (const member of ["title", "description"]) {
     if (tool[member] !== undefined && typeof tool[member] !== "string") return `${member} is not a string`;
   }
-  for (const member of ["outputSchema", "annotations"]) {
-    if (tool[member] !== undefined && !isObject(tool[member])) return `${member} is not an object`;
-  }
+  if (tool["annotations"] !== undefined && !isObject(tool["annotations"])) return "annotations is not an object";
   const schema = tool["inputSchema"];
   if (!isObject(schema)) return "inputSchema is not an object";
   // Many servers leave the type out; arguments are an object all the same.

@@ -25,6 +25,11 @@ export interface SchemaReading {
   readonly effort: number;
 }
 
+/** What is said of a tool whose output schema cannot be used. */
+export function outputUnusable(tool: string, why: string): SchemaConcern {
+  return { tool, rule: "output_schema_unusable", count: 1, detail: `outputSchema ${why}` };
+}
+
 /** Looks whether the schemas of a definition can be used. What is made of them on the way is not kept. */
 export function readSchemas({ name, inputSchema, outputSchema }: Tool): SchemaReading {
   const input = compileSchema(inputSchema);
@@ -42,9 +47,7 @@ export function readSchemas({ name, inputSchema, outputSchema }: Tool): SchemaRe
   if (notes.length > 0) {
     concerns.push({ tool: name, rule: "schema_dialect_unknown", count: notes.length, detail: notes.join("; ") });
   }
-  if (output?.usable === false) {
-    concerns.push({ tool: name, rule: "output_schema_unusable", count: 1, detail: `outputSchema ${output.why}` });
-  }
+  if (output?.usable === false) concerns.push(outputUnusable(name, output.why));
   return { concerns, effort: input.effort + (output?.effort ?? 0) };
 }
 

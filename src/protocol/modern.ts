@@ -1,4 +1,4 @@
-import { HostError } from "../kernel/errors.ts";
+import { type ErrorCode, HostError } from "../kernel/errors.ts";
 import { wholeText } from "../kernel/foreign_text.ts";
 import type { JsonObject } from "./model.ts";
 import { encodeNotification, encodeRequest } from "./encode.ts";
@@ -61,32 +61,28 @@ function read(method: string, result: unknown, takesTasks: boolean): Meaning {
     return { kind: "task", task: object };
   }
   const found = typeof type === "string" ? JSON.stringify(wholeText(type)) : `a ${typeof type}`;
-  return {
-    kind: "invalid",
-    error: new HostError(
-      "ERR_PROTOCOL",
-      `Cannot use the answer to ${method}: found resultType ${found}, wanted "complete"`,
-    ),
-  };
+  return invalid("ERR_PROTOCOL", `Cannot use the answer to ${method}: found resultType ${found}, wanted "complete"`);
 }
 
 function readInputRequired(method: string, object: JsonObject): Meaning {
-  const inputRequests = asObject(object["inputRequests"]);
-  const state = object["requestState"];
-  const requestState = typeof state === "string" ? state : undefined;
+  const inputRequests = (object["inputRequests"] ?? undefined) as JsonObject | undefined;
+  const requestState = (object["requestState"] ?? undefined) as string | undefined;
+  const isAsk = asObject(inputRequests) === inputRequests && typeof (requestState ?? "") === "string";
+  if (!isAsk || (inputRequests ?? requestState) === undefined) {
+    return invalid(
+      "ERR_PROTOCOL",
+      `Cannot go on with ${method}: found no inputRequests or requestState of the right type`,
+    );
+  }
   if (requestState !== undefined && requestState.length > MAX_STATE_LENGTH) {
-    const error = new HostError(
+    return invalid(
       "ERR_TOO_LARGE",
       `Cannot go on with ${method}: its requestState has ${requestState.length} characters, at most ${MAX_STATE_LENGTH} allowed`,
     );
-    return { kind: "invalid", error };
-  }
-  if (inputRequests === undefined && requestState === undefined) {
-    const error = new HostError(
-      "ERR_PROTOCOL",
-      `Cannot go on with ${method}: found input_required without inputRequests and without requestState, wanted at least one`,
-    );
-    return { kind: "invalid", error };
   }
   return { kind: "input_required", inputRequests, requestState };
+}
+
+function invalid(code: ErrorCode, message: string): Meaning {
+  return { kind: "invalid", error: new HostError(code, message) };
 }

@@ -62,7 +62,7 @@ export function readToolPage(result: JsonObject): ToolPage | undefined {
   for (const given of list as unknown[]) {
     const entry = withPlainSchema(given);
     const why = faultOfTool(asObject(entry));
-    if (why === undefined) tools.push(withoutNulls(entry as JsonObject) as unknown as Tool);
+    if (why === undefined) tools.push(withoutUnusable(entry as JsonObject) as unknown as Tool);
     else {
       const name = asObject(entry)?.["name"];
       malformed.push({ name: typeof name === "string" ? wholeText(name) : undefined, why });
@@ -76,12 +76,6 @@ function faultOfTool(entry: JsonObject | undefined): string | undefined {
   if (entry === undefined) return "the entry is no object";
   if (typeof entry["name"] !== "string") return "its name is no text";
   if (asObject(entry["inputSchema"]) === undefined) return "its inputSchema is no object";
-  for (const member of OPTIONAL) {
-    const value = entry[member] ?? undefined;
-    const isText = member === "title" || member === "description";
-    const isFine = value === undefined || (isText ? typeof value === "string" : asObject(value) !== undefined);
-    if (!isFine) return `its ${member} is no ${isText ? "text" : "object"}`;
-  }
   return undefined;
 }
 
@@ -91,13 +85,21 @@ function withPlainSchema(entry: unknown): unknown {
   return tool?.["inputSchema"] === true ? { ...tool, inputSchema: {} } : entry;
 }
 
-const OPTIONAL = Object.freeze(["title", "description", "outputSchema", "annotations"]);
-
-/** Some servers write null for what they have not. That is no reason to do without the tool. */
-function withoutNulls(entry: JsonObject): JsonObject {
-  if (OPTIONAL.every((name) => entry[name] !== null)) return entry;
+/** Some servers write null, or an empty list, for what they have not. That is no reason to do without the tool. */
+function withoutUnusable(entry: JsonObject): JsonObject {
   return Object.fromEntries(
-    Object.entries(entry).filter(([name, value]) => value !== null || !OPTIONAL.includes(name)),
+    Object.entries(entry).filter(([name, value]) => {
+      switch (name) {
+        case "title":
+        case "description":
+          return typeof value === "string";
+        case "annotations":
+          return asObject(value);
+        case "outputSchema":
+          return value !== null;
+      }
+      return true;
+    }),
   );
 }
 

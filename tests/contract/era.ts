@@ -166,13 +166,21 @@ export function eraContract(makeEra: () => Era, facts: EraFacts): ContractCase[]
       });
       assertEquals(ask({ inputRequests }), { kind: "input_required", inputRequests });
       assertEquals(ask({ requestState: "" }), { kind: "input_required", requestState: "" });
-      assertEquals(ask({ inputRequests, requestState: 5 }), { kind: "input_required", inputRequests });
+      assertEquals(ask({ inputRequests, requestState: null }), { kind: "input_required", inputRequests });
+      assertEquals(ask({ inputRequests: null, requestState: "s" }), { kind: "input_required", requestState: "s" });
       assertEquals(ask({ requestState: "s".repeat(64 << 10) }), {
         kind: "input_required",
         requestState: "s".repeat(64 << 10),
       });
       const resultType = "input_required";
-      for (const members of [{}, { inputRequests: [] }, { inputRequests: "x" }, { requestState: {} }]) {
+      const state = { requestState: "s" };
+      const none = [{}, { inputRequests: [] }, { inputRequests: "x" }, { requestState: {} }, { requestState: null }];
+      // To go on without a part of it would be another answer than the one that was asked for.
+      const partly = [{ inputRequests, requestState: 5 }, { ...state, inputRequests: [] }, {
+        ...state,
+        inputRequests: 0,
+      }];
+      for (const members of [...none, ...partly]) {
         invalid(era, "tools/call", { resultType, ...members }, "ERR_PROTOCOL");
       }
       invalid(era, "tools/call", { resultType, requestState: "s".repeat((64 << 10) + 1) }, "ERR_TOO_LARGE");

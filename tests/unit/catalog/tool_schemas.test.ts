@@ -81,6 +81,18 @@ describe("concerns", () => {
     expect(catalog.byName("t0")!.checkStructured({})).toBeUndefined();
   });
 
+  it.each([false, true, [], "x", 5])(
+    "output schema that is %j is a concern, and its tool is used without it",
+    async (outputSchema) => {
+      const { catalog, rejected, concerns } = await built([{ outputSchema }]);
+      expect(rejected).toEqual([]);
+      const detail = "outputSchema is not an object";
+      expect(concerns).toEqual([{ tool: "t0", rule: "output_schema_unusable", count: 1, detail }]);
+      expect("outputSchema" in catalog.byName("t0")!.definition).toBe(false);
+      expect(catalog.byName("t0")!.checkStructured({})).toBeUndefined();
+    },
+  );
+
   it("FR-49 dialects that are not understood are one concern of the tool, which is used", async () => {
     const { rejected, concerns } = await built([{
       inputSchema: { $schema: DRAFT_04 },

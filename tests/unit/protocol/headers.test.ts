@@ -45,6 +45,16 @@ describe("header value", () => {
     }));
   });
 
+  test.each(["\ud800", "a\udc00b", "\udc00\ud800", "x".repeat(99) + "\udbff"])(
+    "of half a surrogate pair is none: header and body would differ (%j)",
+    (text) => {
+      expect(() => encodeHeaderValue(text)).toThrow(expect.objectContaining({ code: "ERR_INVALID_ARGUMENTS" }));
+      expect(() => nameHeader("resources/read", { uri: text })).toThrow(
+        expect.objectContaining({ code: "ERR_INVALID_ARGUMENTS" }),
+      );
+    },
+  );
+
   test("of a megabyte is made in one go", () => {
     expect(encodeHeaderValue("é".repeat(1 << 20)).length).toBeGreaterThan(2 << 20);
   });

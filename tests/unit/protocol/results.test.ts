@@ -106,12 +106,9 @@ describe("page of tools", () => {
         { name: "s", inputSchema: "x" },
         { name: 7, inputSchema: {} },
         odd,
-        { ...tool, name: "a", title: 5 },
-        { ...tool, name: "b", outputSchema: [] },
       ],
     });
     expect(page?.tools).toEqual([tool, odd]);
-    expect(page?.tools[1]).toBe(odd);
     expect(page?.malformed.map(({ name }) => name)).toEqual([
       undefined,
       undefined,
@@ -119,8 +116,6 @@ describe("page of tools", () => {
       "no schema",
       "s",
       undefined,
-      "a",
-      "b",
     ]);
     for (const { why } of page?.malformed ?? []) expect(why).toMatch(/^.{5,300}$/);
   });
@@ -131,6 +126,17 @@ describe("page of tools", () => {
     });
     expect(page).toMatchObject({ malformed: [], tools: [tool] });
     expect(page?.tools[0]).toEqual({ ...tool, _meta: null });
+  });
+
+  test("leaves out an optional member of a wrong type, and an empty list that PHP writes for an empty object", () => {
+    const found = readToolPage({ tools: [{ ...tool, title: 5, description: {}, annotations: [], "x-y": [] }] });
+    expect(found).toEqual({ malformed: [], tools: [{ ...tool, "x-y": [] }], nextCursor: undefined });
+  });
+
+  test("keeps an output schema of a wrong type for whoever says that it cannot be used", () => {
+    const found = readToolPage({ tools: [{ ...tool, outputSchema: [] }, { ...tool, name: "f", outputSchema: false }] });
+    expect(found?.malformed).toEqual([]);
+    expect(found?.tools.map(({ outputSchema }) => outputSchema)).toEqual([[], false]);
   });
 
   test.each([["a name of 1,000 characters", { name: "n".repeat(1000), inputSchema: 5 }], ["a wall of text", {
