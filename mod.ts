@@ -4,7 +4,7 @@
  * @module
  */
 export { createHost } from "./src/host.ts";
-export { Host, type HostApprovals, type ReadyReport } from "./src/host_owner.ts";
+export { Host, type HostApprovals, type HostArtifacts, type ReadyReport } from "./src/host_owner.ts";
 export type { HostOptions } from "./src/host_options.ts";
 export { Session, type SessionApprovals, type ToolFilterOptions } from "./src/session/session.ts";
 export type {

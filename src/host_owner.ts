@@ -36,6 +36,9 @@ export interface HostApprovals {
   resolve(requestId: string, approval: Approval): Promise<DeskDecision>;
 }
 
+/** The kept content of calls and reads, to be looked up: `stat` and `read` of the store of artifacts. */
+export type HostArtifacts = Pick<NonNullable<HostOptions["artifacts"]>, "stat" | "read">;
+
 const PREVIEW_BYTES = 4 << 10;
 const MAX_OUTPUT_BYTES = 256 << 10;
 /** What a part of the user's may take to close before the host goes on without it. */
@@ -64,6 +67,8 @@ export interface HostParts {
 /** Owns the servers that all sessions share, the log, the stores and the sessions. Made by `createHost`. */
 export class Host implements AsyncDisposable {
   readonly approvals: HostApprovals;
+  /** What outcomes and events name by its SHA-256: full outputs, images, long texts, as they are kept after scrubbing. */
+  readonly artifacts: HostArtifacts;
   readonly #options: HostOptions;
   readonly #parts: HostParts;
   readonly #global: ServerManager;
@@ -87,6 +92,11 @@ export class Host implements AsyncDisposable {
       append: async (events) => await parts.sink.append(events),
     });
     this.#configured = new ConfiguredServers(this.#global, parts.sink, parts.scrubber);
+    const artifacts = this.#artifacts;
+    this.artifacts = Object.freeze({
+      stat: (sha256: string) => artifacts.stat(sha256),
+      read: (sha256: string, options?: Parameters<HostArtifacts["read"]>[1]) => artifacts.read(sha256, options),
+    });
     this.approvals = Object.freeze({
       list: () => parts.desk.list(),
       resolve: (requestId: string, approval: Approval) => parts.desk.resolve(requestId, { ...approval, actor: "user" }),

@@ -40,7 +40,7 @@ export async function complete(
   if (reply.kind === "failed" && isRemoteError(reply.error) && reply.error.code === METHOD_NOT_FOUND) return NOTHING;
   const completion = readCompletion(resultOf(reply, "completion/complete"));
   if (completion !== undefined) return completion;
-  throw new HostError("ERR_PROTOCOL", "Cannot use the answer to completion/complete: found no list of values in it");
+  throw new HostError("ERR_PROTOCOL", "Cannot use the answer to completion/complete: found no list of values");
 }
 
 export interface CompleterOptions {

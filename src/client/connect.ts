@@ -21,10 +21,10 @@ const CLIENT_INFO: JsonObject = Object.freeze({ name: "portcullis", version: VER
  *
  * @example
  * ```ts
- * import { connectClient, httpDialer, systemClock } from "portcullis/client";
+ * import { connectClient, httpDialer } from "portcullis/client";
  *
  * export async function tools(url: string): Promise<string[]> {
- *   await using client = await connectClient({ dialer: httpDialer({ url, fetch, clock: systemClock }) });
+ *   await using client = await connectClient({ dialer: httpDialer({ url, fetch }) });
  *   return (await client.listTools()).tools.map((tool) => tool.name);
  * }
  * ```

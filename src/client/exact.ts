@@ -17,7 +17,7 @@ import type { LargeFrames } from "../transport/frames.ts";
  * import { exactNumbers } from "portcullis/exact";
  *
  * export async function call(url: string): Promise<unknown> {
- *   const dialer = httpDialer({ url, fetch, clock: systemClock, frames: exactNumbers });
+ *   const dialer = httpDialer({ url, fetch, frames: exactNumbers });
  *   await using client = await connectClient({ dialer });
  *   const reply = await client.callTool("next_id", {});
  *   return reply.kind === "done" ? reply.result["structuredContent"] : undefined; // { id: 9223372036854775807n }

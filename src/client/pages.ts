@@ -67,7 +67,7 @@ export async function listAllPages<T>(
     }
     const found = reply.kind === "done" ? read(reply.result) : undefined;
     if (found === undefined) {
-      throw new HostError("ERR_PROTOCOL", `Cannot use the answer to ${method}: found no list in it`);
+      throw new HostError("ERR_PROTOCOL", `Cannot use the answer to ${method}: found no list`);
     }
     for (const item of found.items) {
       if (items.length >= maxItems) return { items, malformed, truncated: "items" };

@@ -34,7 +34,7 @@ export function readCall(reply: Reply): Reply {
   if (result === undefined) {
     abortSpills(reply.spills);
     return failed(
-      new HostError("ERR_PROTOCOL", "Cannot use the answer to tools/call: found no list of content blocks in it"),
+      new HostError("ERR_PROTOCOL", "Cannot use the answer to tools/call: found no list of content blocks"),
       true,
       false,
       reply.resends,

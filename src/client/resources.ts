@@ -71,7 +71,7 @@ export function contentsOf(reply: Reply): ResourceContents[] {
   if (contents !== undefined) return contents;
   throw new HostError(
     "ERR_PROTOCOL",
-    "Cannot use the answer to resources/read: found no list of texts and blobs in it",
+    "Cannot use the answer to resources/read: found no list of texts and blobs",
   );
 }
 

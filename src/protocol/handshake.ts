@@ -47,7 +47,7 @@ export async function agree(first: Settled, handshake: Handshake): Promise<Intro
   if (!settled.ok) throw settled.error;
   const answer = readInitialize(settled.result);
   if (answer === undefined) {
-    throw new HostError("ERR_PROTOCOL", "Cannot use the answer to initialize: found no protocolVersion text in it");
+    throw new HostError("ERR_PROTOCOL", "Cannot use the answer to initialize: found no protocolVersion");
   }
   const { protocolVersion, ...introduction } = answer;
   if (!versions.includes(protocolVersion)) throw noCommonVersion([protocolVersion], versions);

@@ -79,7 +79,7 @@ export function readContents(result: JsonObject): ResourceContents[] | undefined
 /** Reads the answer to `prompts/get`, or says what is wrong with it. Only a user and an assistant may speak. */
 export function readFilledPrompt(result: JsonObject): FilledPrompt | string {
   const { description, messages } = result;
-  if (!Array.isArray(messages)) return "found no list of messages in it";
+  if (!Array.isArray(messages)) return "found no list of messages";
   for (const message of messages as unknown[]) {
     const { role, content } = asObject(message) ?? {};
     if (role !== "user" && role !== "assistant") {

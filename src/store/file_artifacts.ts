@@ -1,5 +1,5 @@
 import { HostError } from "../kernel/errors.ts";
-import type { Ids } from "../kernel/ids.ts";
+import { type Ids, randomIds } from "../kernel/ids.ts";
 import {
   aFilledText,
   aFunction,
@@ -21,7 +21,8 @@ export interface FileArtifactsOptions {
   readonly directory: string;
   /** SHA-256 in steps. Without it an artifact is hashed whole, and one takes at most 64 MiB. */
   readonly sha256?: () => Digest;
-  readonly ids: Ids;
+  /** Names what is being written. Default: random. */
+  readonly ids?: Ids;
   /** Most bytes of all artifacts together. Default 16 GiB. */
   readonly maxTotalBytes?: number;
 }
@@ -50,7 +51,7 @@ const rules: OptionRules<FileArtifactsOptions> = Object.freeze({
 const USE: CheckedUse = Object.freeze({
   action: "keep artifacts in files",
   code: "ERR_CONFIG",
-  required: ["files", "directory", "ids"],
+  required: ["files", "directory"],
 });
 
 const DEFAULT_TOTAL_BYTES = 16 * 1024 * 1024 * 1024;
@@ -86,7 +87,7 @@ class FileArtifacts implements ArtifactStore {
   }): Promise<ArtifactWriter> {
     this.#checkOpen();
     checkMediaType(mediaType);
-    const { directory, ids, sha256 } = this.#options;
+    const { directory, ids = randomIds, sha256 } = this.#options;
     const quota = await (this.#quota ??= this.#measure());
     const path = this.#files.join(directory, UNFINISHED, ids.next("part"));
     const file = await this.#files.open(path, "create", PRIVATE_FILE).catch((error: unknown) => {

@@ -134,7 +134,9 @@ class SseTransport extends HttpLink {
     try {
       response = await this.sender.send({ method: "GET", headers: () => ({}) }, attempt);
     } catch (cause) {
-      throw isHostError(cause) ? cause : lost("Cannot reach the server for its stream of events", cause);
+      throw isHostError(cause)
+        ? cause
+        : lost(`Cannot reach ${new URL(this.sender.url).host} for its stream of events`, cause);
     }
     if (isEventStream(response)) return response;
     if (wantsCredentials(response)) {

@@ -1,4 +1,4 @@
-import type { Clock } from "../kernel/clock.ts";
+import { type Clock, systemClock } from "../kernel/clock.ts";
 import type { LargeFrames } from "./frames.ts";
 import { causeCode, isHostError } from "../kernel/errors.ts";
 import { AnswerReader } from "./http_answer.ts";
@@ -19,7 +19,8 @@ export interface LinkOptions extends SenderOptions {
   readonly contentLengthIsDecoded?: boolean;
   /** How messages over 1 MiB are read. Default: they are held whole, and refused over 8 MiB. */
   readonly frames?: LargeFrames | undefined;
-  readonly clock: Clock;
+  /** Default: the runtime's. */
+  readonly clock?: Clock;
 }
 
 /** Attempts in a row that did not reach the server before the connection counts as lost. */
@@ -43,14 +44,14 @@ export abstract class HttpLink implements Transport {
   constructor(profile: WireProfile, handlers: TransportHandlers, options: LinkOptions) {
     this.profile = profile;
     this.handlers = handlers;
-    this.clock = options.clock;
+    const clock = this.clock = options.clock ?? systemClock;
     this.sender = new HttpSender(options);
-    this.requests = new HttpRequests(options.clock);
+    this.requests = new HttpRequests(clock);
     this.answers = new AnswerReader({
       profile,
       handlers,
       requests: this.requests,
-      clock: options.clock,
+      clock,
       lengthIsDecoded: options.contentLengthIsDecoded === true,
       frames: options.frames,
       reopen: this.reopen && ((place, attempt) => this.reopen!(place, attempt)),
@@ -91,7 +92,9 @@ export abstract class HttpLink implements Transport {
     if (id === undefined) this.warnOfUndelivered(code);
     if (attempt.controller.signal.aborted) return; // we let go of it ourselves
     const isOurs = isHostError(cause);
-    const error = isOurs ? cause : lost(`Cannot reach the server for ${method || "an answer"}`, cause);
+    const error = isOurs
+      ? cause
+      : lost(`Cannot reach ${new URL(this.sender.url).host} for ${method || "an answer"}`, cause);
     if (id !== undefined) {
       const refused = isOurs && (attempt.refused || cause.facts["repeats"] === true);
       this.lose(id, { error, sent: attempt.sent && !NOT_SENT.has(code), refused });

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../kernel/clock.ts";
+import { type Clock, systemClock, type Timer } from "../kernel/clock.ts";
 import { causeCode, HostError, isHostError } from "../kernel/errors.ts";
 import type { ChildProcess, ExitStatus, SpawnFunction, SpawnPlan } from "../kernel/runtime.ts";
 import { cancelled } from "../kernel/abort.ts";
@@ -17,7 +17,8 @@ export interface StdioDialerOptions {
   /** The child's whole environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  readonly clock: Clock;
+  /** Default: the runtime's. */
+  readonly clock?: Clock;
   /** Time from closing its input to killing what is left, default 5,000. */
   readonly stopGraceMs?: number;
   /** How lines over 1 MiB are read. Default: they are held whole, and over 8 MiB the connection is given up. */
@@ -77,7 +78,7 @@ class StdioTransport implements Transport {
 
   constructor(profile: WireProfile, handlers: TransportHandlers, options: StdioDialerOptions) {
     this.#handlers = handlers;
-    this.#clock = options.clock;
+    this.#clock = options.clock ?? systemClock;
     this.#spawn = options.spawn;
     this.#graceMs = options.stopGraceMs ?? 5000;
     this.#reader = new PipeReader(profile, handlers, (end) => this.#end(end), undefined, options.frames);

@@ -146,6 +146,11 @@ describe("createHost", () => {
     const session = await host.session();
     const { artifact } = await session.tool("mcp.long.long");
     expect((await artifacts.stat(artifact!.sha256))!.bytes).toBe(10_000);
+    // Whoever keeps no store of their own looks them up here.
+    expect(await host.artifacts.stat(artifact!.sha256)).toEqual(artifact);
+    const part = await host.artifacts.read(artifact!.sha256, { offset: 9_990, length: 20 });
+    expect(part?.length).toBe(10);
+    expect(await host.artifacts.read("0".repeat(64))).toBeUndefined();
     await host.close();
   });
 });
