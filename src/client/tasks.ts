@@ -51,8 +51,13 @@ const CANCEL_MS = 5000;
 const LAST_LOOK_MS = 1000;
 /** Looks in a row that may fail: they change nothing, so they are repeated. */
 const MAX_FAILED_LOOKS = 3;
-/** What servers answer with that do not know a task: invalid params (2025-11-25, tasks), in the field "not found", too. */
-const NOT_FOUND: ReadonlySet<unknown> = new Set([-32602, -32002]);
+/**
+ * What servers answer with that do not know a task: invalid params (2025-11-25, tasks), in the field "not found", too, or
+ * that know of no tasks at all.
+ */
+const NOT_FOUND: ReadonlySet<unknown> = new Set([-32602, -32002, -32601]);
+/** Asks that one task may bring with it, in whatever way they are asked. */
+const MAX_ASKS = 64;
 const STATUSES: ReadonlySet<unknown> = new Set(["working", "input_required", "completed", "failed", "cancelled"]);
 const MAX_ID_LENGTH = 1024;
 const RESULT = "/result/";
@@ -119,6 +124,7 @@ class TaskWait {
   #isLast = false;
   /** What a person is to answer, and since when. */
   #openAsks = 0;
+  #asks = 0;
   #askedAt = 0;
 
   constructor(client: Client, task: TaskRef, options: TaskOptions) {
@@ -224,7 +230,7 @@ class TaskWait {
     if (fresh.length === 0) return;
     const answers = this.#answers;
     if (answers === undefined) throw new HostError("ERR_PROTOCOL", "Cannot answer what a task asks for");
-    const inputResponses = await this.#held(() => answers.inputs(Object.fromEntries(fresh)));
+    const inputResponses = await this.#held(fresh.length, () => answers.inputs(Object.fromEntries(fresh)));
     for (const [key] of fresh) this.#answered.add(key);
     const reply = await this.#request("tasks/update", { inputResponses });
     if (reply.kind === "failed") throw notFollowed(reply.error);
@@ -238,12 +244,22 @@ class TaskWait {
       ...this.#takingSpills,
       timeoutMs: Math.max(1, this.#leftMs()),
       ...(onProgress === undefined ? {} : { onProgress }),
-      ...(alone === undefined ? {} : { asks: (...ask) => this.#held(() => alone(...ask)) }),
+      ...(alone === undefined ? {} : { asks: (...ask) => this.#held(1, () => alone(...ask)) }),
     });
   }
 
-  /** The time that a person takes does not count; that of several at once is left out once. */
-  async #held<T>(answering: () => T | Promise<T>): Promise<T> {
+  /**
+   * The time that a person takes does not count; that of several at once is left out once. Nobody is asked any more for a
+   * task that asks too often.
+   */
+  async #held<T>(asks: number, answering: () => T | Promise<T>): Promise<T> {
+    this.#asks += asks;
+    if (this.#asks > MAX_ASKS) {
+      throw new HostError(
+        "ERR_PROTOCOL",
+        `Cannot answer what a task asks for: it asks for more than ${MAX_ASKS} things`,
+      );
+    }
     if (this.#openAsks++ === 0) this.#askedAt = this.#clock.monotonic();
     try {
       return await answering();

@@ -186,6 +186,20 @@ describe("wait for a task of the extension", () => {
     expect(sent().at(-1)).toEqual(["tasks/cancel", { taskId: "t1" }]);
   });
 
+  it("gives the task up when it asks for more than 64 things, though each time under another key", async () => {
+    let asked = 0;
+    const asks: Asks = answering({ form: () => (asked++, { action: "accept" }) });
+    const looks = Array.from(
+      { length: 100 },
+      (_, n) => ({ status: "input_required", inputRequests: { [n]: confirm } }),
+    );
+    const { clock, sent, ended } = waiting(extension, looks, { asks });
+    await clock.advance(100 * 500);
+    expect(asked).toBe(64);
+    expect(ended.reply).toMatchObject(notFollowed({ message: expect.stringContaining("more than 64") }));
+    expect(sent().at(-1)).toEqual(["tasks/cancel", { taskId: "t1" }]);
+  });
+
   it("does not count the time of a person", async () => {
     let answer: (value: { action: "accept" }) => void = () => {};
     const asks: Asks = answering({ form: () => new Promise((resolve) => answer = resolve) });
@@ -225,6 +239,17 @@ describe("wait for a task of 2025-11-25", () => {
     );
     // What belongs to a task says so (C-TASK-06).
     expect(await answer).toEqual({ ...accepted, _meta });
+  });
+
+  it("answers no more than 64 asks on the stream of the result", async () => {
+    const { clock, requests } = waiting(core, [{ status: "input_required" }], { asks: accepts }, result);
+    await clock.advance(500);
+    const ask = requests.at(-1)![2].asks as AskAnswerer;
+    const { signal } = new AbortController();
+    for (let n = 0; n < 64; n++) await ask(confirm.method, confirm.params, signal);
+    await expect(async () => await ask(confirm.method, confirm.params, signal)).rejects.toMatchObject({
+      message: expect.stringContaining("more than 64"),
+    });
   });
 
   it("takes an error for that of the call only once the task has failed", async () => {
@@ -374,7 +399,7 @@ describe.each([["of the extension", extension], ["of 2025-11-25", core]])("end o
     expect(clock.timers).toBe(0);
   });
 
-  it.each([-32602, -32002])("comes at once where the server does not know it: error %d", async (code) => {
+  it.each([-32602, -32002, -32601])("comes at once where the server does not know it: error %d", async (code) => {
     const { clock, sent, ended } = waiting(task, [failedWith(new RemoteError(code, "Task not found"))]);
     await clock.advance(500);
     expect(ended.reply).toMatchObject(notFollowed({ cause: { code, message: "Task not found" } }));
