@@ -24,11 +24,11 @@ export interface SseDialerOptions extends LinkOptions {
  * and one POST for each message to the address that its first event names.
  */
 export function sseDialer(options: SseDialerOptions): Dialer {
-  const { origin, pathname } = httpUrl(options.url);
+  const { origin, href } = httpUrl(options.url);
   return {
     kind: "web",
     name: "sse",
-    key: `sse:${origin}${pathname}`,
+    key: `sse:${href}`,
     handshakeOnly: true,
     dial: async (profile, handlers, signal) => {
       if (signal?.aborted) throw cancelled(`Connection to ${origin}`, signal);

@@ -42,11 +42,11 @@ const FAREWELL_MS = 1000;
  * `ERR_INVALID_ARGUMENTS` for a `url` that is none or begins with neither `https://` nor `http://`.
  */
 export function httpDialer(options: HttpDialerOptions): Dialer {
-  const { origin, pathname } = httpUrl(options.url);
+  const { origin, href } = httpUrl(options.url);
   return {
     kind: "web",
     name: "http",
-    key: `http:${origin}${pathname}`,
+    key: `http:${href}`,
     ...(options.older === undefined ? {} : { older: options.older }),
     dial: async (profile, handlers, signal) => {
       if (signal?.aborted) throw cancelled(`Connection to ${origin}`, signal);

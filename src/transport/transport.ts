@@ -35,8 +35,8 @@ export interface Dialer {
   /** `stdio`, `http`, `sse` or `memory`, for events. */
   readonly name: string;
   /**
-   * What an era verdict is remembered under: the endpoint, or the command with its arguments. It may hold whatever the
-   * configuration holds there: keep it in memory, or store a hash of it.
+   * What an era verdict and answers that are good for all are remembered under: the endpoint with its query, or the
+   * command with its arguments. It may hold whatever the configuration holds there: keep it in memory, or store a hash of it.
    */
   readonly key: string;
   /** The transport belongs to revisions that begin with a handshake: no other is looked for. */

@@ -225,7 +225,7 @@ describe("dial", () => {
       const config = normaliseServer({ name: "a", transport: { type, url: "https://x.test/mcp?key=1" } });
       return dialServer(config, { runtime: runtime(), clock, secrets }).dialer;
     };
-    expect(dialed("sse")).toMatchObject({ name: "sse", key: "sse:https://x.test/mcp", handshakeOnly: true });
+    expect(dialed("sse")).toMatchObject({ name: "sse", key: "sse:https://x.test/mcp?key=1", handshakeOnly: true });
     expect(dialed("http")).toMatchObject({ name: "http", older: { name: "sse" } });
     expect(dialed("http").handshakeOnly).toBeUndefined();
   });

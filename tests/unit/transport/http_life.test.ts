@@ -320,7 +320,7 @@ describe("dial over HTTP", () => {
     const { requests } = await open(never);
     expect(requests).toEqual([]);
     const dialer = httpDialer({ url: "https://mcp.test/mcp?key=secret", fetch: never, clock: new FakeClock() });
-    expect(dialer).toMatchObject({ kind: "web", name: "http", key: "http:https://mcp.test/mcp" });
+    expect(dialer).toMatchObject({ kind: "web", name: "http", key: "http:https://mcp.test/mcp?key=secret" });
     await expect(dialer.dial(profile(), listener().handlers, AbortSignal.abort())).rejects.toMatchObject({
       code: "ERR_CANCELLED",
     });
