@@ -1,4 +1,4 @@
-import { endOfString } from "./json_text.ts";
+import { endOfString } from "../kernel/json_text.ts";
 
 /** Bounds for one frame. */
 export interface ParseLimits {

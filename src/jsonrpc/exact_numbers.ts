@@ -1,35 +1,4 @@
-import { endOfString } from "./json_text.ts";
-import { newNonce, replaceMarked } from "./marked.ts";
-
-/** Integers with fewer digits are safe. */
-const DIGITS = 16;
-/** A longer integer is left to `JSON.parse`: to make a bigint of millions of digits would take seconds. */
-const LONG_INTEGER = /-?\d{16,4096}/g;
-
-/** True where a text has as many digits in a row as an integer needs that a double cannot hold. */
-export function hasLongNumber(text: string): boolean {
-  // A row of so many covers one of these places.
-  for (let at = DIGITS - 1; at < text.length; at += DIGITS) {
-    if (!isDigit(text.charCodeAt(at))) continue;
-    let from = at;
-    while (isDigit(text.charCodeAt(from - 1))) from--;
-    let to = at + 1;
-    while (to - from < DIGITS && isDigit(text.charCodeAt(to))) to++;
-    if (to - from >= DIGITS) return true;
-  }
-  return false;
-}
-
-/**
- * Parses JSON text; integers outside the safe ones become bigint, of up to 4,096 digits. Everything else is what
- * `JSON.parse` makes of it, also numbers with a fraction or an exponent. Throws what `JSON.parse` throws.
- */
-export function parseExact(text: string): unknown {
-  const nonce = newNonce();
-  const marked = markLongIntegers(text, nonce);
-  const value: unknown = JSON.parse(marked);
-  return marked === text ? value : replaceMarked(value, nonce, BigInt);
-}
+import { hasLongNumber, parseExact } from "../kernel/exact_json.ts";
 
 /**
  * Parses the text of a message, or of a batch of them. Only in what a call has resulted in are unsafe integers bigint, see
@@ -70,40 +39,4 @@ function withDoubles(value: unknown, kept?: Kept): unknown {
     if (made !== member) (value as Record<string, unknown>)[name] = made;
   }
   return value;
-}
-
-/** The text with each unsafe integer as a string: `nonce`, then its digits. Wrong JSON stays wrong. */
-export function markLongIntegers(text: string, nonce: string): string {
-  let out = "";
-  let copied = 0;
-  /** The next string, and the end of the one before. */
-  let quote = text.indexOf('"');
-  let outside = 0;
-  for (const { 0: digits, index } of text.matchAll(LONG_INTEGER)) {
-    while (quote >= 0 && quote < index) {
-      const end = endOfString(text, quote + 1);
-      if (end < 0) return text;
-      outside = end + 1;
-      quote = text.indexOf('"', outside);
-    }
-    if (index < outside || !isWholeInteger(text, index, digits) || Number.isSafeInteger(Number(digits))) continue;
-    out += `${text.slice(copied, index)}"${nonce}${digits}"`;
-    copied = index + digits.length;
-  }
-  return copied === 0 ? text : out + text.slice(copied);
-}
-
-/** Digits may be a part of something else: of a fraction, an exponent, a longer integer. Some are no JSON at all. */
-function isWholeInteger(text: string, index: number, digits: string): boolean {
-  if (/^-?0/.test(digits)) return false;
-  if (/[\w.+-]/.test(text.charAt(index - 1))) return false;
-  let at = index + digits.length;
-  if (/[\w.+-]/.test(text.charAt(at))) return false;
-  // A number is no key, but the string in its place would be one.
-  while (" \t\n\r".includes(text.charAt(at)) && at < text.length) at++;
-  return text.charAt(at) !== ":";
-}
-
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
 }

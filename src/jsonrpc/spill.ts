@@ -1,6 +1,6 @@
 import { DEFAULT_PARSE_LIMITS, dropPrototypeKeys, type ParseLimits } from "./bounded_parse.ts";
-import { hasLongNumber, markLongIntegers } from "./exact_numbers.ts";
-import { newNonce, type Path, replaceMarked } from "./marked.ts";
+import { hasLongNumber, markLongIntegers } from "../kernel/exact_json.ts";
+import { newNonce, type Path, replaceMarked } from "../kernel/marked.ts";
 import { type Chunk, chunkOf } from "./spill_bytes.ts";
 import { type Aside, type AsideOptions, LongString } from "./spill_long.ts";
 import { SpillRest } from "./spill_rest.ts";

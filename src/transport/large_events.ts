@@ -1,6 +1,6 @@
 import { HostError } from "../kernel/errors.ts";
 import type { ParsedMessage } from "../jsonrpc/message.ts";
-import { newNonce } from "../jsonrpc/marked.ts";
+import { newNonce } from "../kernel/marked.ts";
 import type { SpillParser } from "../jsonrpc/spill.ts";
 import { wholeCharacters } from "../jsonrpc/spill_text.ts";
 import type { SseEvent, SseParser } from "../streams/sse.ts";

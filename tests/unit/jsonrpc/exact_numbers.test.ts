@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { boundedParse, DEFAULT_PARSE_LIMITS } from "../../../src/jsonrpc/bounded_parse.ts";
-import { hasLongNumber, parseExact, parseMessage } from "../../../src/jsonrpc/exact_numbers.ts";
+import { parseMessage } from "../../../src/jsonrpc/exact_numbers.ts";
+import { hasLongNumber, parseExact } from "../../../src/kernel/exact_json.ts";
 import { exactJson } from "../../../src/kernel/exact_json.ts";
 
 /** A JSON value as text, and what it is. */
