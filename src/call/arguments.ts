@@ -1,3 +1,4 @@
+import { hasLongNumber, parseExact, rawNumber, replaceBigints } from "../kernel/exact_json.ts";
 import { changedInteger } from "./changed_integer.ts";
 
 /** Arguments of a call, checked and copied; or what is wrong with them, as the end of a sentence. */
@@ -17,9 +18,10 @@ const MAX_DIGITS = 40;
  * caller does to its object meanwhile.
  *
  * None and `null` are `{}`. Members that are `undefined` are left out, never turned into `null`. A string is taken for
- * JSON text, as models give it, if an object is in it, and no integer that would become another one here. Members called
- * `__proto__` are left out at every level: some of those who read arguments would see other ones behind them. Everything
- * else that is no object is refused, and so is what JSON cannot carry.
+ * JSON text, as models give it, if an object is in it. Integers that no double holds stay exact, as bigint of up to 4,096
+ * digits, where the runtime can send them, see {@link rawNumber}; elsewhere they are refused, since they would become other
+ * ones. Members called `__proto__` are left out at every level: some of those who read arguments would see other ones behind
+ * them. Everything else that is no object is refused, and so is what JSON cannot carry.
  */
 export function readArguments(given: unknown): ReadArguments {
   if (given === undefined || given === null) return { ok: true, args: {} };
@@ -32,14 +34,15 @@ export function readArguments(given: unknown): ReadArguments {
       : `a ${typeof given}`;
     return { ok: false, code: "ERR_INVALID_ARGUMENTS", why: `found ${found}, wanted an object` };
   }
-  const changed = typeof given === "string" ? changedInteger(given) : undefined;
-  if (changed !== undefined) {
-    const found = `the integer ${changed.slice(0, MAX_DIGITS)}, which no number here is exact enough for`;
-    return { ok: false, code: "ERR_INVALID_ARGUMENTS", why: `found ${found}, wanted it as a string` };
-  }
-  const walk: Walk = { values: 0 };
+  const changed = typeof given === "string" && (rawNumber === undefined || TOO_LONG.test(given))
+    ? changedInteger(given)
+    : undefined;
+  if (changed !== undefined) return { ok: false, code: "ERR_INVALID_ARGUMENTS", why: inexact(changed) };
+  const walk: Walk = { values: 0, isExact: false };
   try {
-    return { ok: true, args: copyObject(value, walk, 0) };
+    const args = copyObject(value, walk, 0);
+    if (walk.isExact) EXACT.add(args);
+    return { ok: true, args };
   } catch (error) {
     if (error instanceof TooMany) return { ok: false, code: "ERR_TOO_LARGE", why: error.message };
     if (error instanceof Unusable) return { ok: false, code: "ERR_INVALID_ARGUMENTS", why: error.message };
@@ -49,18 +52,36 @@ export function readArguments(given: unknown): ReadArguments {
   }
 }
 
+/** The same arguments as they can be written into a message. */
+export function sendable(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return EXACT.has(args) ? replaceBigints(args, rawNumber!) as Readonly<Record<string, unknown>> : args;
+}
+
+/** Arguments that hold a bigint: hardly any do, and the others are not looked through for one. */
+const EXACT = new WeakSet<object>();
+const TOO_LONG = /\d{4097}/;
+/** The first integer of more digits. */
+const LIMIT = 10n ** 4096n;
+
+function inexact(digits: string): string {
+  const found = `the integer ${digits.slice(0, MAX_DIGITS)}, which no number here is exact enough for`;
+  return `found ${found}, wanted it as a string`;
+}
+
 class Unusable extends Error {}
 class TooMany extends Unusable {}
 
 interface Walk {
   values: number;
+  /** A bigint was met. */
+  isExact: boolean;
 }
 
 function parseText(text: string): unknown {
   if (text.length > MAX_TEXT) return undefined;
   if (text.trim() === "") return {};
   try {
-    return JSON.parse(text);
+    return rawNumber !== undefined && hasLongNumber(text) ? parseExact(text) : JSON.parse(text);
   } catch {
     // No JSON: the caller is told by what is returned.
     return undefined;
@@ -76,6 +97,8 @@ function copyValue(value: unknown, walk: Walk, depth: number): unknown {
     case "number":
       if (!Number.isFinite(value)) throw new Unusable(`found ${value}, wanted JSON values`);
       return value;
+    case "bigint":
+      return exactInteger(value, walk);
     case "object":
       break;
     default:
@@ -91,6 +114,14 @@ function copyValue(value: unknown, walk: Walk, depth: number): unknown {
   const { toJSON } = value as { toJSON?: unknown };
   if (typeof toJSON === "function") return copyValue(toJSON.call(value), walk, depth + 1);
   return copyObject(value, walk, depth);
+}
+
+function exactInteger(value: bigint, walk: Walk): number | bigint {
+  if (value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER) return Number(value);
+  if (value >= LIMIT || value <= -LIMIT) throw new Unusable("found an integer of more than 4,096 digits");
+  if (rawNumber === undefined) throw new Unusable(inexact(String(value)));
+  walk.isExact = true;
+  return value;
 }
 
 /** Counts what is about to be looked at, so that a list is refused by its length. */

@@ -11,6 +11,7 @@ import type { JsonObject } from "../protocol/model.ts";
 import { faultOf } from "../servers/fault.ts";
 import { noteGivenUp, ownAsks } from "../servers/given_up.ts";
 import type { Server, ServerLease } from "../servers/server.ts";
+import { sendable } from "./arguments.ts";
 import type { Call } from "./call.ts";
 import { callFailed, callStarted, toolStarted } from "./call_events.ts";
 import { refuse } from "./ending.ts";
@@ -192,9 +193,10 @@ async function send(
   if (trace !== undefined) options.trace = trace;
   if (logLevel !== undefined) options.logLevel = logLevel;
   try {
+    const args = sendable(call.args);
     const reply = input === undefined
-      ? await lease.client.callTool(entry.name, call.args, options)
-      : await lease.client.request("tools/call", { name: entry.name, arguments: call.args, ...input }, options);
+      ? await lease.client.callTool(entry.name, args, options)
+      : await lease.client.request("tools/call", { name: entry.name, arguments: args, ...input }, options);
     noteGivenUp(lease.client, session, clock, reply);
     // A call that finds the connection dead may be faster than the event that says why.
     if (reply.kind === "failed" && !lease.client.isOpen) await lease.whenLost();

@@ -1,4 +1,5 @@
 import { HostError } from "../kernel/errors.ts";
+import { parseExact } from "../kernel/exact_json.ts";
 import { adviceForCommand } from "./advice.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { CallOutcome } from "./host_port.ts";
@@ -37,7 +38,7 @@ export function parseArguments(json: string | undefined): Readonly<Record<string
   if (json === undefined) return {};
   let value: unknown;
   try {
-    value = JSON.parse(json);
+    value = parseExact(json);
   } catch (cause) {
     throw new HostError(
       "ERR_INVALID_ARGUMENTS",

@@ -258,6 +258,7 @@ class TaskWait {
       throw new HostError(
         "ERR_PROTOCOL",
         `Cannot answer what a task asks for: it asks for more than ${MAX_ASKS} things`,
+        { facts: { asks: MAX_ASKS } },
       );
     }
     if (this.#openAsks++ === 0) this.#askedAt = this.#clock.monotonic();

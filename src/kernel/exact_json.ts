@@ -21,6 +21,23 @@ export function exactJson(value: unknown, indent?: number): string | undefined {
   return JSON.stringify(value, marked, indent).replaceAll(new RegExp(`"${nonce}(-?\\d+)"`, "g"), "$1");
 }
 
+/** What `JSON.stringify` writes as the digits that it was made of. */
+export type RawNumber = (digits: string) => object;
+
+/**
+ * Makes a number of any length that `JSON.stringify` writes as it is. `undefined` on runtimes without `JSON.rawJSON`: Node
+ * before 22.
+ */
+export const rawNumber: RawNumber | undefined = (JSON as { rawJSON?: RawNumber }).rawJSON;
+
+/** A copy of a JSON value with something else in the place of each bigint. Recursion is as deep as the value. */
+export function replaceBigints(value: unknown, replace: RawNumber): unknown {
+  if (typeof value === "bigint") return replace(String(value));
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => replaceBigints(item, replace));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, replaceBigints(member, replace)]));
+}
+
 /** True where a text has as many digits in a row as an integer needs that a double cannot hold. */
 export function hasLongNumber(text: string): boolean {
   // A row of so many covers one of these places.

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { exactJson, parseExact } from "../kernel/exact_json.ts";
 import type { ApprovalRequest } from "./request.ts";
 import { DEFAULT_DECISIONS } from "./rule.ts";
 
@@ -91,13 +92,13 @@ export function readDecision(bytes: Uint8Array): DeskDecision | undefined {
 }
 
 function encode(value: DeskAsk | DeskDecision): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(value));
+  return new TextEncoder().encode(exactJson(value)!);
 }
 
 function read(schema: v.GenericSchema, bytes: Uint8Array): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder().decode(bytes));
+    value = parseExact(new TextDecoder().decode(bytes));
   } catch {
     // Another program's bytes under our key: they are no record, which is all that the caller wants to know.
     return undefined;

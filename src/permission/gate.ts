@@ -1,6 +1,7 @@
 import { canonicalJson, sha256Text } from "../kernel/canonical.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { causeCode } from "../kernel/errors.ts";
+import { parseExact } from "../kernel/exact_json.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import { Ask, type AskContext } from "./ask.ts";
@@ -141,7 +142,7 @@ async function recordOf(call: JudgedCall, now: number, lifetimeMs: number, polic
     risk: ruling.risk,
     by,
     // A copy: what is asked about must not change while somebody thinks about it.
-    args: JSON.parse(text) as GateRequest["args"],
+    args: parseExact(text) as GateRequest["args"],
     requestedAt: now,
     expiresAt: now + lifetimeMs,
     stream,

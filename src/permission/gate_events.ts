@@ -1,4 +1,5 @@
 import type { EventInput } from "../events/event.ts";
+import { exactJson } from "../kernel/exact_json.ts";
 import type { DecisionActor } from "./desk_record.ts";
 import type { DecisionSource, GateRequest, Risk } from "./request.ts";
 
@@ -62,7 +63,7 @@ export function resolvedEvent(facts: ResolvedFacts): EventInput {
 
 /** Arguments that fit as they are; of others the beginning of their JSON text, cut between two characters. */
 export function previewArgs(args: GateRequest["args"]): GateRequest["args"] | string {
-  const text = JSON.stringify(args);
+  const text = exactJson(args)!;
   if (text.length * 3 <= PREVIEW_BYTES) return args;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(PREVIEW_BYTES));
   return read === text.length ? args : text.slice(0, read);

@@ -77,7 +77,7 @@ class Withholding implements Scrubber {
       const isKept = depth === 1 && this.#options.keep.has(key) && WORD.test(value);
       return this.#attempt(() => this.#scrubber.text(value)) ?? (isKept ? this.#options.known.text(value) : WITHHELD);
     }
-    if (typeof value === "number") return this.#options.known.value(value);
+    if (typeof value === "number" || typeof value === "bigint") return this.#options.known.value(value);
     if (typeof value !== "object" || value === null) return value;
     if (depth > MAX_DEPTH) return WITHHELD;
     if (Array.isArray(value)) return value.map((item) => this.#deep(item, "", depth + 1));

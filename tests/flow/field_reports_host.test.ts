@@ -328,12 +328,52 @@ describe("FR-57 integers beyond 2^53", () => {
     ["in a text of JSON", `{"id":${BIG}}`],
     ["deep in it", `{"a":[{"b":"\\"x","c":-${BIG}}]}`],
     ["as a bigint", { id: BigInt(BIG) }],
-  ])("FR-57 arguments that no number is exact enough for are refused, not rounded: %s", async (_claim, args) => {
-    let calls = 0;
-    const scene = await attackedBy(onCall(() => void calls++));
-    expect(await run(scene, args)).toMatchObject({ status: "failed", error: { reason: "invalid_arguments" } });
-    expect(calls).toBe(0);
-  });
+  ])(
+    "FR-57 arguments that no number is exact enough for go out with their digits, or not at all: %s",
+    async (_claim, args) => {
+      let sent = "";
+      const scene = await attackedBy(onCall(({ id, line }, pipes) => {
+        sent = line;
+        void pipes.say({ id, result: text("taken") });
+        return null;
+      }));
+      const outcome = await run(scene, args);
+      if (!("rawJSON" in JSON)) {
+        // Node before 22 has no way to write such a number.
+        expect(outcome).toMatchObject({ status: "failed", error: { reason: "invalid_arguments" } });
+        return expect(sent).toBe("");
+      }
+      expect(outcome).toMatchObject({ status: "completed", output: "taken" });
+      expect(sent).toMatch(new RegExp(`:-?${BIG}[}]`));
+    },
+  );
+
+  test.runIf("rawJSON" in JSON)(
+    "FR-57 arguments are asked about, validated and given to local tools with their digits",
+    async () => {
+      const id = BigInt(BIG);
+      const asked: unknown[] = [];
+      const given: unknown[] = [];
+      const inputSchema = { type: "object", properties: { id: { type: "integer" } }, required: ["id"] };
+      const scene = await attackedBy({ tools: [{ name: "run", inputSchema }] }, {
+        permission: { rules: [{ decision: "ask" }] },
+        approve: async ({ args }) => (asked.push(args), true),
+        localTools: [{ name: "mine", risk: "read", inputSchema, run: (args: object) => (given.push(args), "ok") }],
+      });
+      for (const args of [{ id }, `{"id":${BIG}}`]) {
+        expect(await run(scene, args)).toMatchObject({ status: "completed" });
+        expect(await scene.session.tool("mine", args)).toMatchObject({ status: "completed" });
+      }
+      expect(asked.slice(0, 2)).toEqual([{ id }, { id }]);
+      expect(given).toEqual([{ id }, { id }]);
+      expect(await run(scene, { id: 10n ** 4096n })).toMatchObject({ error: { reason: "invalid_arguments" } });
+      expect(await run(scene, { id: 7n })).toMatchObject({ status: "completed", output: '{"id":7}' });
+      const shown = (await scene.events("permission.requested")).map(({ payload }) => payload.args);
+      expect(shown[0]).toEqual({ id: BIG });
+      const other = await run(scene, { id }, { toolCallId: "tc_same" });
+      expect(await run(scene, `{"id":${BIG}}`, { toolCallId: "tc_same" })).toEqual(other);
+    },
+  );
 
   test("FR-57 arguments that only look like it go out as they are", async () => {
     const scene = await attackedBy({});

@@ -654,6 +654,10 @@ describe("arguments", () => {
     },
   );
 
+  it("a big integer that a number holds is that number", async () => {
+    expect((await sent(await callScene(), { a: 1n, b: [-5n] })).call.args).toEqual({ a: 1, b: [-5] });
+  });
+
   it("FR-52 undefined members are left out and JSON text of a model is read", async () => {
     const scene = await callScene();
     expect((await sent(scene, { a: 1, b: undefined, c: { d: undefined } })).call.args).toEqual({ a: 1, c: {} });
@@ -666,7 +670,7 @@ describe("arguments", () => {
     ["a text", "hello"],
     ["JSON of a list", "[1]"],
     ["a function inside", { a: () => 1 }],
-    ["a big integer", { a: 1n }],
+    ["an endless integer", { a: 10n ** 4096n }],
     ["not a number", { a: NaN }],
     ["a map", { a: new Map([["b", 1]]) }],
     ["binary data", { a: new Uint8Array(4) }],

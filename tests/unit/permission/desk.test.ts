@@ -70,6 +70,14 @@ async function state(promise: Promise<unknown>): Promise<string> {
 }
 
 describe("desk", () => {
+  it("keeps arguments whose integers no double holds to the digit", async () => {
+    const { desk, open, other } = bench();
+    const args = { id: 9223372036854775807n, list: [-12345678901234567890n, 1.5] };
+    await open({ args });
+    expect((await other().list())[0]?.args).toEqual(args);
+    expect((await desk.list())[0]?.args).toEqual(args);
+  });
+
   it("lists an open ask whole and forgets it once it is decided", async () => {
     const { desk, open, clock } = bench();
     const requestId = await open();
