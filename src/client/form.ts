@@ -22,7 +22,7 @@ export function faultOfForm(schema: unknown): string | undefined {
 }
 
 /**
- * What goes back for an accepted form: the answers, and the defaults of fields that were left untouched. Throws
+ * What goes back for an accepted form: the answers, and the defaults of fields that were left untouched, where those are allowed. Throws
  * `ERR_INVALID_ARGUMENTS` for answers that the form does not allow, so that nothing leaves that the server must refuse.
  */
 export function fillForm(schema: JsonObject, answers: JsonObject): JsonObject {
@@ -31,12 +31,14 @@ export function fillForm(schema: JsonObject, answers: JsonObject): JsonObject {
   const filled: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
     const shape = asObject(field) ?? {};
-    const value = Object.hasOwn(answers, name) && answers[name] !== undefined ? answers[name] : shape["default"];
-    if (value === undefined) {
+    const answer = Object.hasOwn(answers, name) ? answers[name] : undefined;
+    const value = answer === undefined ? shape["default"] : answer;
+    const wanted = value === undefined ? undefined : wantedOf(shape, value);
+    // A default that its own field does not allow is the server's fault, and none that a person can mend.
+    if (value === undefined || (wanted !== undefined && answer === undefined)) {
       if (required.includes(name)) throw refused(name, "no answer", "one, since it is required");
       continue;
     }
-    const wanted = wantedOf(shape, value);
     if (wanted !== undefined) throw refused(name, kindOf(value), wanted);
     filled[name] = value;
   }

@@ -92,6 +92,18 @@ describe("form", () => {
     expect((error as Error).message).toContain(wanted);
   });
 
+  it.each(bad)("leaves a field out whose default is %s (C-ELIC-12)", async (_, field, value) => {
+    const withDefault = form({ x: { ...field, default: value } });
+    expect(await answerAsk(accepts({}), "elicitation/create", withDefault, context)).toEqual({
+      action: "accept",
+      content: {},
+    });
+    const needed = form({ x: { ...field, default: value } }, ["x"]);
+    expect(await rejection(answerAsk(accepts({}), "elicitation/create", needed, context))).toMatchObject({
+      message: expect.stringContaining("no answer"),
+    });
+  });
+
   it("refuses a missing answer and one too many", async () => {
     const needs = form({ x: { type: "string" } }, ["x"]);
     expect(await rejection(answerAsk(accepts({}), "elicitation/create", needs, context))).toMatchObject({
