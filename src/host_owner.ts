@@ -15,6 +15,7 @@ import { ConfiguredServers, type ReadyOptions, type ReadyReport } from "./host_s
 import { atMost, systemClock } from "./kernel/clock.ts";
 import { HostError, unsupported } from "./kernel/errors.ts";
 import { randomIds } from "./kernel/ids.ts";
+import { checkedApproval } from "./permission/approval.ts";
 import type { Desk, DeskAsk, DeskDecision } from "./permission/desk.ts";
 import type { Approval, Gate } from "./permission/request.ts";
 import type { Scrubber } from "./scrub/scrubber.ts";
@@ -32,7 +33,10 @@ export type { ReadyReport } from "./host_servers.ts";
 /** Asks of all sessions, and deciding them. */
 export interface HostApprovals {
   list(): Promise<readonly DeskAsk[]>;
-  /** Rejects with `ERR_ALREADY_DECIDED` for the second decision and `ERR_INVALID_ARGUMENTS` for an unknown ask. */
+  /**
+   * Rejects with `ERR_ALREADY_DECIDED` for the second decision and `ERR_INVALID_ARGUMENTS` for an unknown ask or an
+   * approval that is none.
+   */
   resolve(requestId: string, approval: Approval): Promise<DeskDecision>;
 }
 
@@ -99,7 +103,8 @@ export class Host implements AsyncDisposable {
     });
     this.approvals = Object.freeze({
       list: () => parts.desk.list(),
-      resolve: (requestId: string, approval: Approval) => parts.desk.resolve(requestId, { ...approval, actor: "user" }),
+      resolve: async (requestId: string, approval: Approval) =>
+        await parts.desk.resolve(requestId, { ...checkedApproval(approval), actor: "user" }),
     });
   }
 

@@ -12,6 +12,7 @@ import type { Ids } from "../kernel/ids.ts";
 import { atMost } from "../kernel/clock.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
 import { isThenable } from "../kernel/listener.ts";
+import { checkedApproval } from "../permission/approval.ts";
 import type { Desk, DeskAsk, DeskDecision } from "../permission/desk.ts";
 import type { Approval, Gate } from "../permission/request.ts";
 import type { ServerConfigInput } from "../servers/config_input.ts";
@@ -104,8 +105,8 @@ export class Session implements AsyncDisposable {
     this.#offers = new SessionOffers(this.#view, calling);
     this.approvals = Object.freeze({
       list: () => desk.list(this.id),
-      resolve: (requestId: string, approval: Approval) =>
-        desk.resolve(requestId, { ...approval, actor: "user" }, { session: this.id }),
+      resolve: async (requestId: string, approval: Approval) =>
+        await desk.resolve(requestId, { ...checkedApproval(approval), actor: "user" }, { session: this.id }),
     });
   }
 
