@@ -24,9 +24,9 @@ import {
   permanentlyFailedEvent,
   restartingEvent,
 } from "./server_events.ts";
-import { readCatalog, startServer } from "./start.ts";
+import { type FailedStart, readCatalog, startServer } from "./start.ts";
 import { shownError } from "./shown_error.ts";
-import { startError, type StartStep, statusError } from "./start_error.ts";
+import { startError, statusError } from "./start_error.ts";
 
 /** How long a crash waits for its event and for the calls that it cut off: a slow log must not hold up a restart. */
 const SETTLE_MS = 1000;
@@ -44,6 +44,8 @@ export class Life {
   isAnnouncing = false;
   /** The last crash. */
   cause: EventCursor | undefined;
+  /** See `Server`. */
+  givenUp: string | undefined;
   /** What stopping reaches, as of the last start. */
   containment: () => string = () => "none";
 
@@ -52,6 +54,8 @@ export class Life {
   readonly #abort = new AbortController();
   #attempt: Attempt = newAttempt();
   #crashes = 0;
+  /** Crashes in a row that were starts which failed. */
+  #failedStarts = 0;
   /** Ends the wait for the end of a ready server: with what follows a crash, or with nothing when we end it. */
   #onEnded: ((step: RestartStep | undefined) => void) | undefined;
   #endedEarly: TransportEnd | undefined;
@@ -120,6 +124,7 @@ export class Life {
       // Being ended cuts the sleep short. Anything else is a log that takes no more; nothing may start behind its back.
       if (this.isOver) return;
       this.#context.onError(error);
+      this.givenUp = "as the event log takes nothing more";
       this.#attempt.fail(shownError(error, this.#context.scrubber));
       this.#owner.changed(this, "permanently_failed", error);
     } finally {
@@ -143,11 +148,12 @@ export class Life {
     const { config, notices } = this.#owner;
     this.#endedEarly = undefined;
     this.#changedEarly = false;
+    let noise: string | undefined;
     let dialed: Dialed;
     try {
       dialed = this.#context.dial(config);
     } catch (error) {
-      return await this.#failedStart(error, undefined, "answered", once);
+      return await this.#failedStart({ error, end: undefined, step: "answered" }, noise, once);
     }
     this.containment = dialed.containment;
     const start = await startServer({
@@ -161,25 +167,28 @@ export class Life {
       offers: this.#owner.offers,
       append: this.#context.append,
       onNotification: (method, params) => this.#onNotification(method, params),
-      onWarning: (kind, excerpt) => notices.warn(kind, excerpt),
+      onWarning: (kind, excerpt) => {
+        if (kind === "noise") noise ??= excerpt;
+        notices.warn(kind, excerpt);
+      },
       onEnd: (end) => this.#onEnd(end),
     }, this.#context);
     if (start.kind === "failed") {
-      return this.isOver ? undefined : await this.#failedStart(start.error, start.end, start.step, once);
+      return this.isOver ? undefined : await this.#failedStart(start, noise, once);
     }
     return await this.#serve(start.client, start.catalog);
   }
 
+  /** `noise` is the first line that was no message. */
   async #failedStart(
-    error: unknown,
-    end: TransportEnd | undefined,
-    step: StartStep,
+    { error, end, step }: Omit<FailedStart, "kind">,
+    noise: string | undefined,
     once: boolean,
   ): Promise<RestartStep | undefined> {
     const { append, scrubber } = this.#context;
     const { name } = this.#owner.config;
     const crash = crashOfStart(error, end);
-    const failure = startError(name, crash, step, scrubber);
+    const failure = startError(name, crash, { step, noise }, scrubber);
     const shown = statusError(error, failure);
     try {
       if (once) {
@@ -259,6 +268,8 @@ export class Life {
     const readyForMs = connection === undefined ? undefined : clock.monotonic() - connection.readyAt;
     const step = crash.final ? giveUp(this.#crashes) : this.#nextStep(readyForMs);
     this.#crashes = step.crashes;
+    this.#failedStarts = connection === undefined ? this.#failedStarts + 1 : 0;
+    if (step.kind === "give_up") this.givenUp = this.#whyGivenUp(crash, connection !== undefined);
     this.connection = undefined;
     this.#owner.offers.disconnected();
     this.isAnnouncing = true;
@@ -276,6 +287,16 @@ export class Life {
     await connection?.lossKnown;
     this.#owner.changed(this, state);
     return step;
+  }
+
+  #whyGivenUp({ final }: Crash, wasReady: boolean): string {
+    if (final) return "without another try";
+    if (!this.#owner.config.restart.auto) {
+      return `as ${wasReady ? "it crashed" : "its start failed"} and restart.auto is false`;
+    }
+    const crashes = this.#crashes;
+    if (crashes === this.#failedStarts) return `after ${crashes} failed start${crashes === 1 ? "" : "s"}`;
+    return crashes === 1 ? "after a crash" : `after ${crashes} crashes in a row`;
   }
 
   #nextStep(readyForMs: number | undefined): RestartStep {
