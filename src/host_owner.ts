@@ -26,6 +26,7 @@ import type { ServerStatus } from "./servers/server.ts";
 import { shownError } from "./servers/shown_error.ts";
 import type { SyncReport } from "./servers/sync.ts";
 import { type ChildContext, Session } from "./session/session.ts";
+import { checkSessionId } from "./session/session_id.ts";
 import { memoryArtifacts } from "./store/memory_artifacts.ts";
 
 export type { ReadyReport } from "./host_servers.ts";
@@ -115,7 +116,8 @@ export class Host implements AsyncDisposable {
 
   /**
    * Waits until each server (or each of `servers`) is ready or has been given up, at most `timeoutMs` (default 60,000),
-   * and reports all of them. Never throws because of a server.
+   * and reports all of them. Never rejects because of a server, and with `ERR_SERVER_NOT_FOUND` for a name in `servers`
+   * that none has.
    */
   async ready(options: ReadyOptions = {}): Promise<ReadyReport[]> {
     checkReadyOptions(options);
@@ -128,6 +130,7 @@ export class Host implements AsyncDisposable {
    */
   async session(options: { readonly id?: string; readonly mcp?: readonly ServerManager[] } = {}): Promise<Session> {
     checkSessionOptions(options);
+    checkSessionId(options.id, "open a session");
     return await this.#openSession({ id: options.id, inherited: [this.#global, ...(options.mcp ?? [])] });
   }
 

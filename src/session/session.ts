@@ -20,6 +20,7 @@ import type { ServerManager } from "../servers/manager.ts";
 import type { Server, ServerStatus } from "../servers/server.ts";
 import type { Supervisor } from "../servers/supervisor.ts";
 import { endingWith } from "./ending_with.ts";
+import { checkSessionId } from "./session_id.ts";
 import { checkUse } from "./option_rules.ts";
 import { type CompleteAnswer, SessionOffers, type SessionPrompts, type SessionResources } from "./session_offers.ts";
 import type { ChildOptions, CompleteQuery, OfferListOptions } from "./session_options.ts";
@@ -232,6 +233,7 @@ export class Session implements AsyncDisposable {
   async child(options: ChildOptions = {}): Promise<Session> {
     if (this.#closing !== undefined) throw this.#closed();
     checkUse("child", options);
+    checkSessionId(options.id, "open a child session");
     const { inherited, manager, isVisible } = this.#context;
     const filter: ToolFilter = { allow: [...options.allow ?? []], deny: [...options.deny ?? []] };
     return await this.#context.openChild({
