@@ -14,6 +14,7 @@ import type { HostOptions } from "./host_options.ts";
 import { ConfiguredServers, type ReadyOptions, type ReadyReport } from "./host_servers.ts";
 import { atMost, systemClock } from "./kernel/clock.ts";
 import { HostError, unsupported } from "./kernel/errors.ts";
+import { withPlace } from "./kernel/file_fault.ts";
 import { randomIds } from "./kernel/ids.ts";
 import { checkedApproval } from "./permission/approval.ts";
 import type { Desk, DeskAsk, DeskDecision } from "./permission/desk.ts";
@@ -180,7 +181,7 @@ export class Host implements AsyncDisposable {
       openOptions(this.#options),
     ).catch((error: unknown) => {
       this.#owned.delete(stream);
-      throw shownError(error, scrubber);
+      throw shownError(withPlace(error), scrubber);
     });
     const session = new Session({
       id,
