@@ -14,7 +14,7 @@ import type { Dialed } from "./dial.ts";
 import { faultOf } from "./fault.ts";
 import { KeepAlive } from "./keep_alive.ts";
 import type { LifeContext, LifeOwner } from "./life_owner.ts";
-import { closedMeanwhile, refusalOf } from "./refusal.ts";
+import { closedMeanwhile, refusalOf, whyGivenUp } from "./refusal.ts";
 import { isRestartStep, lossReason, nextStep, type RestartStep } from "./restart_policy.ts";
 import {
   authRequiredEvent,
@@ -269,7 +269,9 @@ export class Life {
     const step = crash.final ? giveUp(this.#crashes) : this.#nextStep(readyForMs);
     this.#crashes = step.crashes;
     this.#failedStarts = connection === undefined ? this.#failedStarts + 1 : 0;
-    if (step.kind === "give_up") this.givenUp = this.#whyGivenUp(crash, connection !== undefined);
+    if (step.kind === "give_up") {
+      this.givenUp = whyGivenUp(crash.final, config.restart.auto, this.#crashes, this.#failedStarts);
+    }
     this.connection = undefined;
     this.#owner.offers.disconnected();
     this.isAnnouncing = true;
@@ -287,16 +289,6 @@ export class Life {
     await connection?.lossKnown;
     this.#owner.changed(this, state);
     return step;
-  }
-
-  #whyGivenUp({ final }: Crash, wasReady: boolean): string {
-    if (final) return "without another try";
-    if (!this.#owner.config.restart.auto) {
-      return `as ${wasReady ? "it crashed" : "its start failed"} and restart.auto is false`;
-    }
-    const crashes = this.#crashes;
-    if (crashes === this.#failedStarts) return `after ${crashes} failed start${crashes === 1 ? "" : "s"}`;
-    return crashes === 1 ? "after a crash" : `after ${crashes} crashes in a row`;
   }
 
   #nextStep(readyForMs: number | undefined): RestartStep {

@@ -51,6 +51,17 @@ export function refusalOf(name: string, state: ServerState, details: RefusalDeta
   }
 }
 
+/**
+ * See `Server.givenUp`. `final`: trying again cannot help; `auto`: it is tried again at all; of the crashes in a row,
+ * `failedStarts` at the end were starts that failed.
+ */
+export function whyGivenUp(final: boolean, auto: boolean, crashes: number, failedStarts: number): string {
+  if (final) return "without another try";
+  if (!auto) return `as ${failedStarts === 0 ? "it crashed" : "its start failed"} and restart.auto is false`;
+  if (crashes === failedStarts) return `after ${crashes} failed start${crashes === 1 ? "" : "s"}`;
+  return crashes === 1 ? "after a crash" : `after ${crashes} crashes in a row`;
+}
+
 /** The way back comes before the last error, which may be long. */
 function givenUpText(name: string, { source, lastError, givenUp }: RefusalDetails): string {
   const how = givenUp === undefined ? "" : ` ${givenUp}`;

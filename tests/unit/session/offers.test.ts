@@ -233,6 +233,17 @@ describe("resources of a session", () => {
     await host.close();
   });
 
+  it("a read that an approver fails to decide about is denied with what it failed with", async () => {
+    const { host, session } = await open({ wiki: wiki().program }, {
+      permission: { rules: [{ decision: "ask" }] },
+      approve: () => Promise.reject(new TypeError(`no ${SECRET}`)),
+    });
+    const { error } = await session.resources.read("wiki://a", { by: "model" });
+    expect(error?.message).toMatch(/and the approve callback failed: it threw TypeError: no \S+$/);
+    expect(error?.message).not.toContain(SECRET);
+    await host.close();
+  });
+
   it("a child sees what its filter lets through", async () => {
     const { host, session } = await open({ wiki: wiki().program }, ALLOW);
     const child = await session.child({ allow: ["mcp.wiki.wiki://a", "mcp.wiki.review"] });
