@@ -40,8 +40,9 @@ export interface LoadedConfig {
  * Reads `mcp.config.json`: JSON with comments, trailing commas and a byte order mark.
  *
  * One bad server leaves out that server; everything that is wrong is in `problems`, with its line and column. Rejects with
- * `ERR_CONFIG` for options in the wrong shape, and never for what the file says. When a problem is `fatal`, there are no servers: the file is not JSON, or the rules of
- * its gate cannot be read, and a gate other than the written one must not open.
+ * `ERR_CONFIG` for options in the wrong shape, and never for what the file says. When a problem is `fatal`, there are no
+ * servers: the file is not JSON, or the rules of its gate cannot be read, and a gate other than the written one must not
+ * open.
  *
  * @example
  * ```ts
