@@ -13,6 +13,7 @@ import type { HostOptions } from "./host_options.ts";
 import { Host, openOptions } from "./host_owner.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { HostError } from "./kernel/errors.ts";
+import { withPlace } from "./kernel/file_fault.ts";
 import { type Ids, randomIds } from "./kernel/ids.ts";
 import { tell } from "./kernel/listener.ts";
 import { isSecretName, SecretRegistry } from "./kernel/secrets.ts";
@@ -137,7 +138,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     );
   } catch (error) {
     await log.close();
-    return shown(error);
+    return shown(withPlace(error));
   }
   const artifacts = options.artifacts ?? memoryArtifacts();
   const frames = largeFrames({

@@ -29,9 +29,15 @@ const scrubbers = option(
   (value) => Array.isArray(value) && value.every((each) => hasMethods(each, ["text", "value", "stream"])),
 );
 
+/** What the name of a stream leaves for it: the longest are 200, with `host:` before it. */
+const aStreamPart = option(
+  "1 to 195 visible ASCII characters",
+  (value) => typeof value === "string" && /^[\x21-\x7e]{1,195}$/.test(value),
+);
+
 const hostRules: OptionRules<HostOptions> = Object.freeze({
   runtime: aRuntime,
-  name: aFilledText,
+  name: aStreamPart,
   servers: aList,
   localTools: aList,
   log: having("what memoryLog() or fileLog(directory) gives", "open"),

@@ -14,7 +14,9 @@ import type { HostOptions } from "./host_options.ts";
 import { ConfiguredServers, type ReadyOptions, type ReadyReport } from "./host_servers.ts";
 import { atMost, systemClock } from "./kernel/clock.ts";
 import { HostError, unsupported } from "./kernel/errors.ts";
+import { withPlace } from "./kernel/file_fault.ts";
 import { randomIds } from "./kernel/ids.ts";
+import { checkedApproval } from "./permission/approval.ts";
 import type { Desk, DeskAsk, DeskDecision } from "./permission/desk.ts";
 import type { Approval, Gate } from "./permission/request.ts";
 import type { Scrubber } from "./scrub/scrubber.ts";
@@ -25,6 +27,7 @@ import type { ServerStatus } from "./servers/server.ts";
 import { shownError } from "./servers/shown_error.ts";
 import type { SyncReport } from "./servers/sync.ts";
 import { type ChildContext, Session } from "./session/session.ts";
+import { checkSessionId } from "./session/session_id.ts";
 import { memoryArtifacts } from "./store/memory_artifacts.ts";
 
 export type { ReadyReport } from "./host_servers.ts";
@@ -32,7 +35,10 @@ export type { ReadyReport } from "./host_servers.ts";
 /** Asks of all sessions, and deciding them. */
 export interface HostApprovals {
   list(): Promise<readonly DeskAsk[]>;
-  /** Rejects with `ERR_ALREADY_DECIDED` for the second decision and `ERR_INVALID_ARGUMENTS` for an unknown ask. */
+  /**
+   * Rejects with `ERR_ALREADY_DECIDED` for the second decision and `ERR_INVALID_ARGUMENTS` for an unknown ask or an
+   * approval that is none.
+   */
   resolve(requestId: string, approval: Approval): Promise<DeskDecision>;
 }
 
@@ -99,7 +105,8 @@ export class Host implements AsyncDisposable {
     });
     this.approvals = Object.freeze({
       list: () => parts.desk.list(),
-      resolve: (requestId: string, approval: Approval) => parts.desk.resolve(requestId, { ...approval, actor: "user" }),
+      resolve: async (requestId: string, approval: Approval) =>
+        await parts.desk.resolve(requestId, { ...checkedApproval(approval), actor: "user" }),
     });
   }
 
@@ -110,7 +117,8 @@ export class Host implements AsyncDisposable {
 
   /**
    * Waits until each server (or each of `servers`) is ready or has been given up, at most `timeoutMs` (default 60,000),
-   * and reports all of them. Never throws because of a server.
+   * and reports all of them. Never rejects because of a server, and with `ERR_SERVER_NOT_FOUND` for a name in `servers`
+   * that none has.
    */
   async ready(options: ReadyOptions = {}): Promise<ReadyReport[]> {
     checkReadyOptions(options);
@@ -123,6 +131,7 @@ export class Host implements AsyncDisposable {
    */
   async session(options: { readonly id?: string; readonly mcp?: readonly ServerManager[] } = {}): Promise<Session> {
     checkSessionOptions(options);
+    checkSessionId(options.id, "open a session");
     return await this.#openSession({ id: options.id, inherited: [this.#global, ...(options.mcp ?? [])] });
   }
 
@@ -172,7 +181,7 @@ export class Host implements AsyncDisposable {
       openOptions(this.#options),
     ).catch((error: unknown) => {
       this.#owned.delete(stream);
-      throw shownError(error, scrubber);
+      throw shownError(withPlace(error), scrubber);
     });
     const session = new Session({
       id,

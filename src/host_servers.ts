@@ -1,5 +1,6 @@
 import type { EventSink } from "./events/log.ts";
 import { HostError } from "./kernel/errors.ts";
+import { nearestWord } from "./kernel/nearest.ts";
 import type { Scrubber } from "./scrub/scrubber.ts";
 import { memberOf, normaliseServer, placeOf } from "./servers/config.ts";
 import type { ServerConfigInput } from "./servers/config_input.ts";
@@ -20,6 +21,7 @@ export interface ReadyReport {
 
 /** Which servers `ready()` waits for, and how long. */
 export interface ReadyOptions {
+  /** Names of servers that the host has. Default: all. */
   readonly servers?: readonly string[];
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -59,6 +61,7 @@ export class ConfiguredServers {
 
   /** See `Host.ready`. */
   async ready({ servers, timeoutMs = READY_TIMEOUT_MS, signal }: ReadyOptions): Promise<ReadyReport[]> {
+    if (servers !== undefined) this.#checkKnown(servers);
     const isWanted = (name: string): boolean => servers === undefined || servers.includes(name);
     const wanted = [...this.#manager.servers.values()].filter(({ name }) => isWanted(name));
     const waiting = { timeoutMs, ...(signal === undefined ? {} : { signal }) };
@@ -88,6 +91,21 @@ export class ConfiguredServers {
     });
     this.#syncing = synced.catch(() => {/* told to whoever asked for it */});
     return synced;
+  }
+
+  /** Throws `ERR_SERVER_NOT_FOUND`. Entries that could not be used are known too: what is wrong with them is reported. */
+  #checkKnown(servers: readonly string[]): void {
+    const known = new Set([...this.#manager.servers.keys(), ...this.#rejected.map(({ name }) => name)]);
+    for (const name of servers) {
+      if (known.has(name)) continue;
+      const guess = nearestWord(name, known);
+      const hint = guess === undefined ? "" : `, did you mean "${guess}"`;
+      const shown = JSON.stringify(name.slice(0, 64));
+      throw new HostError(
+        "ERR_SERVER_NOT_FOUND",
+        `Cannot wait for server ${shown}: the host has none of that name${hint}`,
+      );
+    }
   }
 
   async #reject(input: unknown, error: unknown): Promise<void> {

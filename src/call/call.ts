@@ -177,12 +177,11 @@ export class Call implements CallFacts {
     );
   }
 
-  /** Somebody has to decide first. */
-  pending(): Outcome {
-    return withoutResult("pending", {
-      code: "ERR_DENIED",
-      message: "Waits for a decision",
-      reason: "waits_for_decision",
-    }, this);
+  /** Somebody has to decide first about this request. */
+  pending(requestId: string): Outcome {
+    const decide = `session.approvals.resolve(${JSON.stringify(requestId)}, { decision: "allow" or "deny" })`;
+    const message = `Call of ${this.tool} waits for a decision: give it with ${decide}, go on with session.resume()`;
+    const clean = this.#context.scrubber.text(message);
+    return withoutResult("pending", { code: "ERR_PENDING", message: clean, reason: "waits_for_decision" }, this);
   }
 }

@@ -29,6 +29,11 @@ export function denialText({ reason, sourcedFrom }: Denied): string {
   }
 }
 
+/** What an approver that has decided nothing failed with, as the rest of the sentence; empty in all other cases. */
+export function approverDetail({ sourcedFrom, detail }: Denied): string {
+  return sourcedFrom === "no_approver" && typeof detail === "string" ? `: ${detail}` : "";
+}
+
 /** What would let a denied call pass, as the rest of the sentence; empty where configuration is not the reason. */
 export function wayToAllow(
   what: { readonly tool: string } | { readonly server: string; readonly uri: string } | {

@@ -11,7 +11,7 @@ import { type ReadArguments, readArguments } from "./arguments.ts";
 import { Call, type CallContext, type CallOptions } from "./call.ts";
 import { toolCancelled, toolFailed } from "./call_events.ts";
 import { checkCallOptions } from "./call_options.ts";
-import { type Decision, denialText, wayToAllow } from "./denial.ts";
+import { approverDetail, type Decision, denialText, wayToAllow } from "./denial.ts";
 import { type GateRequestOptions, GateRequests } from "./gate_request.ts";
 import { isSettled, isVerdict, untilOver } from "./gate_wait.ts";
 import { LinkedSignals } from "./linked_signals.ts";
@@ -269,8 +269,9 @@ export class Executor {
     }
     const reason = isClosing && denied.sourcedFrom === "host_stop" ? "session_closed" : denied.reason;
     const fault = { code: "ERR_DENIED", message: `Call of ${call.tool} was denied: ${denialText(denied)}` };
-    // How to allow it is for whoever called; the log says what happened.
-    const told = { ...fault, message: fault.message + wayToAllow({ tool: call.tool }, decided) };
+    // How to allow it is for whoever called; the log says what happened, in words that are the same on every runtime.
+    const more = approverDetail(denied) + wayToAllow({ tool: call.tool }, decided);
+    const told = { ...fault, message: fault.message + more };
     return await call.end(
       [...before, toolFailed(call, reason, outcome, fault)],
       call.isStarted,
@@ -296,7 +297,7 @@ export class Executor {
 
   #leave(call: Call, subject: Subject, verdict: WaitingCall["verdict"]): Outcome {
     const { toolCallId, args, options: { signal: _, ...options } } = call;
-    const outcome = call.pending();
+    const outcome = call.pending(verdict.requestId);
     this.#waiting.add({ ...subject, toolCallId, args, options, verdict, outcome, isStarted: call.isStarted });
     return outcome;
   }

@@ -71,8 +71,9 @@ async function endLocal(call: Call, error: unknown, wasStopped: boolean, context
   if (!wasStopped) {
     // The tool's own words are for whoever called it; the log keeps a text that is the same on every runtime.
     const text = error instanceof Error && !isHostError(error) ? error.message : faultOf(error, scrubber).message;
-    const fault = { code: causeCode(error), message: `Local tool failed: ${scrubbedExcerpt(text, scrubber)}` };
-    const logged = { code: fault.code, message: "Local tool failed" };
+    const failed = `Local tool ${call.tool} failed`;
+    const fault = { code: causeCode(error), message: `${failed}: ${scrubbedExcerpt(text, scrubber)}` };
+    const logged = { code: fault.code, message: failed };
     return await call.end(
       [toolFailed(call, "invalid_result", "answered", logged)],
       true,

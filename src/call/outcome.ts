@@ -35,7 +35,7 @@ export interface Outcome {
   readonly content: readonly ContentBlock[];
   /** Present where the tool gave it; any JSON value, with bigint for integers that a double cannot hold. Texts as above. */
   readonly structuredContent?: unknown;
-  /** The tool reports a failure, or there is no result. */
+  /** The tool reports a failure, or the call has ended without a result; false while it is `pending`: nothing has failed. */
   readonly isError: boolean;
   /** The whole text of a long result. */
   readonly artifact?: ArtifactRef;
@@ -48,6 +48,7 @@ export interface Outcome {
   readonly requestId?: string;
   /** From the call to its end, waiting for a decision included. */
   readonly durationMs: number;
+  /** Why there is no result; of a call that is `pending`, what it waits for and how to go on. */
   readonly error?: OutcomeError;
 }
 

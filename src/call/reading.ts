@@ -7,7 +7,7 @@ import type { Allowed, Caller, Denied, Gate, GateRequest } from "../permission/r
 import type { AskServerOptions } from "../servers/ask_server.ts";
 import type { Offered } from "../servers/offered.ts";
 import type { CallContext } from "./call.ts";
-import { denialText, wayToAllow } from "./denial.ts";
+import { approverDetail, denialText, wayToAllow } from "./denial.ts";
 import type { GateRequestOptions } from "./gate_request.ts";
 import { isSettled, isVerdict, untilOver } from "./gate_wait.ts";
 import type { AskSubject } from "./input.ts";
@@ -246,7 +246,7 @@ export class Reading {
     if (outcome.decision === "allow") return { kind: "allowed", requestId, events };
     const { server, uri, prompt } = subject;
     const way = wayToAllow(uri === undefined ? { server, prompt } : { server, uri }, decision);
-    return this.#denied(subject, requestId, events, outcome, way);
+    return this.#denied(subject, requestId, events, outcome, approverDetail(outcome) + way);
   }
 
   #denied(

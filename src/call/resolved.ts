@@ -107,7 +107,9 @@ async function endUnresolved(
     case "gone": {
       const { server, state, reason, entry } = resolution;
       if (entry !== undefined) call.tool = entry.qualified;
-      const fault = faultOf(refusalOf(server.name, state, undefined, server.status().error), context.scrubber);
+      const { name, source, givenUp } = server;
+      const details = { source, givenUp, lastError: server.status().error };
+      const fault = faultOf(refusalOf(name, state, details), context.scrubber);
       return await call.end(
         [toolFailed(call, reason, "not_sent", fault)],
         false,

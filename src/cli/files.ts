@@ -1,5 +1,5 @@
 import { HostError, unsupported } from "../kernel/errors.ts";
-import { fileFault } from "../kernel/file_fault.ts";
+import { fileFault, placeFault } from "../kernel/file_fault.ts";
 import type { FileSystem } from "../kernel/runtime.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -25,4 +25,10 @@ export function besideFile(terminal: Terminal, file: string, ...names: readonly 
   return end < 0
     ? filesOf(terminal).join(...names)
     : filesOf(terminal).join(end === 0 ? file[0]! : file.slice(0, end), ...names);
+}
+
+/** The error for a log that stands where none can be, which is a mistake of whoever typed its directory. */
+export function logFault(action: string, cause: unknown): unknown {
+  const place = placeFault(cause);
+  return place === undefined ? cause : new HostError("ERR_CONFIG", `${action}: ${place}`, { cause });
 }

@@ -6,6 +6,7 @@ import { HostError } from "../kernel/errors.ts";
 import { randomIds } from "../kernel/ids.ts";
 import { eventLine } from "./event_line.ts";
 import { EXIT } from "./exit_codes.ts";
+import { logFault } from "./files.ts";
 import type { CommandContext } from "./open_host.ts";
 import { safeJson } from "./safe_text.ts";
 
@@ -37,6 +38,8 @@ export async function log(context: CommandContext, options: LogOptions): Promise
       await printer.line(options.json ? safeJson(event) : eventLine(event, { colours, columns }));
     }
     return EXIT.ok;
+  } catch (error) {
+    throw logFault(`Cannot read the log in ${JSON.stringify(options.log)}`, error);
   } finally {
     await store.close();
   }

@@ -6,7 +6,7 @@ import { randomIds } from "../kernel/ids.ts";
 import { describeOutcome, exitCodeOf } from "./call.ts";
 import { eventLine } from "./event_line.ts";
 import { EXIT } from "./exit_codes.ts";
-import { readTextFile } from "./files.ts";
+import { logFault, readTextFile } from "./files.ts";
 import type { CallOutcome, CliSession } from "./host_port.ts";
 import { type CommandContext, type HostOptions, sessionId, withHost } from "./open_host.ts";
 import type { Printer } from "./printer.ts";
@@ -63,6 +63,8 @@ async function endOfLog(directory: string, { terminal }: CommandContext): Promis
   const store = await fileLog(directory).open({ runtime: terminal.runtime, clock: systemClock, ids: randomIds });
   try {
     return (await store.head("host:main"))?.seq ?? 0;
+  } catch (error) {
+    throw logFault(`Cannot use the log in ${JSON.stringify(directory)}`, error);
   } finally {
     await store.close();
   }

@@ -4,7 +4,8 @@ import { isSecretName, type KnownSecret } from "../kernel/secrets.ts";
 
 /** Where placeholders get their values from. */
 export interface ExpandSources {
-  readonly env: Readonly<Record<string, string>>;
+  /** Variables by name, such as those of the process; `undefined` is as good as left out. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads `${file:path}`; the path comes as it is written. Absent: such a placeholder is `ERR_UNSUPPORTED_HERE`. */
   readonly readFile?: ((path: string) => Promise<string>) | undefined;
   /** Finds `${secret:name}`; `undefined` for a name it does not know. Absent: `ERR_UNSUPPORTED_HERE`. */
@@ -85,8 +86,8 @@ async function lookUp(body: string, sources: ExpandSources): Promise<Found> {
   return failed("ERR_CONFIG", `found the placeholder ${quote(`\${${body}}`)}, wanted ${SYNTAX}${hint}`);
 }
 
-function readVariable(name: string, fallback: string | undefined, env: Readonly<Record<string, string>>): Found {
-  const value = Object.hasOwn(env, name) ? env[name]! : undefined;
+function readVariable(name: string, fallback: string | undefined, env: ExpandSources["env"]): Found {
+  const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (fallback !== undefined && (value === undefined || value === "")) return { value: fallback, label: undefined };
   if (value === undefined) {
     return failed("ERR_ENV_MISSING", `environment variable ${name} is not set, wanted a value or \${${name}:-default}`);

@@ -1,3 +1,5 @@
+import { HostError } from "../kernel/errors.ts";
+import { aFunction, anObject, aText, checkOptions, option, type OptionRules } from "../kernel/options.ts";
 import type { KnownSecret } from "../kernel/secrets.ts";
 import type { PermissionConfig } from "../permission/policy.ts";
 import { type ConfigDocument, isObject, kindOf, readDocument } from "./document.ts";
@@ -37,9 +39,10 @@ export interface LoadedConfig {
 /**
  * Reads `mcp.config.json`: JSON with comments, trailing commas and a byte order mark.
  *
- * One bad server leaves out that server; everything that is wrong is in `problems`, with its line and column. Never
- * rejects for what the file says. When a problem is `fatal`, there are no servers: the file is not JSON, or the rules of
- * its gate cannot be read, and a gate other than the written one must not open.
+ * One bad server leaves out that server; everything that is wrong is in `problems`, with its line and column. Rejects with
+ * `ERR_CONFIG` for options in the wrong shape, and never for what the file says. When a problem is `fatal`, there are no
+ * servers: the file is not JSON, or the rules of its gate cannot be read, and a gate other than the written one must not
+ * open.
  *
  * @example
  * ```ts
@@ -53,6 +56,7 @@ export interface LoadedConfig {
  * ```
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConfig> {
+  checkLoadOptions(options);
   const text = options.text.startsWith("\uFEFF") ? options.text.slice(1) : options.text;
   const document = readDocument(text);
   if (!("root" in document)) return conclude([document], undefined, text, options.file, {});
@@ -65,6 +69,24 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const permission = readPermission(value["permission"], faults);
   const servers = await loadServers(value["mcpServers"], options, faults);
   return conclude(faults, document, text, options.file, { ...servers, permission });
+}
+
+const loadRules: OptionRules<LoadConfigOptions> = Object.freeze({
+  text: option("the whole text of the file", aText.fits),
+  file: option("a string, how messages name the file", aText.fits),
+  env: option("an object of variables", anObject.fits),
+  readFile: aFunction,
+  secrets: aFunction,
+});
+
+/** It opens no file: whoever hands in a path has to be told so. */
+function checkLoadOptions(options: unknown): void {
+  const action = "load a configuration";
+  if (!anObject.fits(options)) {
+    const wanted = "{ text, file, env }: the text of the file, how messages name it, and variables";
+    throw new HostError("ERR_CONFIG", `Cannot ${action}: found ${kindOf(options)}, wanted ${wanted}`);
+  }
+  checkOptions(options as object, loadRules, { action, code: "ERR_CONFIG", required: ["text", "file", "env"] });
 }
 
 /** Rules that cannot be told apart are no rules. */

@@ -34,6 +34,7 @@ export type ErrorCode =
   | "ERR_TOO_LARGE"
   | "ERR_NOT_LOGGED"
   | "ERR_SERVER_PENDING"
+  | "ERR_PENDING"
   | "ERR_SESSION_CLOSED"
   | "ERR_CLOSED";
 

@@ -1,6 +1,7 @@
 import { whenAborted } from "../kernel/abort.ts";
 import { causeCode, isHostError } from "../kernel/errors.ts";
-import { askApprover } from "./approver.ts";
+import type { Scrubber } from "../scrub/scrubber.ts";
+import { approverFault, askApprover } from "./approver.ts";
 import type { Desk, DeskAsk, DeskDecision } from "./desk.ts";
 import { resolvedEvent } from "./gate_events.ts";
 import type { Allowed, Approval, ApprovalRequest, Approve, DecisionSource, Denied, GateVerdict } from "./request.ts";
@@ -16,6 +17,7 @@ export interface AskContext {
   readonly isPending: boolean;
   /** Remembers an allow for the session; false where that may not be. */
   grant(): boolean;
+  readonly scrubber: Scrubber;
   /** Told what the approver fails with. */
   readonly onError: (error: unknown) => void;
   /** Called when somebody begins to wait, and when nobody does any more. */
@@ -33,7 +35,8 @@ export class Ask {
   #settled: Promise<SettledAsk> | undefined;
   #approver: AbortController | undefined;
   #isDecided = false;
-  #hasApproverFailed = false;
+  /** What the approver failed with, scrubbed. */
+  #approverFault: string | undefined;
   #leftBecause: string | undefined;
 
   constructor(session: string, context: AskContext) {
@@ -85,7 +88,7 @@ export class Ask {
   }
 
   #askPerson(record: DeskAsk): void {
-    const { approve, desk, signal, onError } = this.#context;
+    const { approve, desk, signal, scrubber, onError } = this.#context;
     if (approve === undefined || this.#approver !== undefined || this.#isDecided || signal?.aborted) return;
     const controller = this.#approver = new AbortController();
     const decided = async (approval: Approval): Promise<void> => {
@@ -99,7 +102,7 @@ export class Ask {
     };
     const failed = (error: unknown): void => {
       if (controller.signal.aborted) return;
-      this.#hasApproverFailed = true;
+      this.#approverFault = approverFault(error, scrubber);
       desk.end(record.requestId, "host", `approver_failed: ${causeCode(error)}`);
       onError(error);
     };
@@ -118,8 +121,10 @@ export class Ask {
         outcome,
       };
     }
-    const sourcedFrom = actor === "host" && this.#hasApproverFailed ? "no_approver" : DENIED_BY[actor];
-    const outcome: Denied = { decision, sourcedFrom, reason: "permission_denied" };
+    const fault = actor === "host" ? this.#approverFault : undefined;
+    const sourcedFrom = fault === undefined ? DENIED_BY[actor] : "no_approver";
+    const detail = fault === undefined ? {} : { detail: fault };
+    const outcome: Denied = { decision, sourcedFrom, reason: "permission_denied", ...detail };
     return { events: [resolvedEvent({ requestId, decision, actor, sourcedFrom, ...because })], outcome };
   }
 }

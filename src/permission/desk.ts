@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../kernel/clock.ts";
 import { HostError } from "../kernel/errors.ts";
 import type { Scrubber } from "../scrub/scrubber.ts";
 import type { KeyValue } from "../store/key_value.ts";
+import { checkedApproval } from "./approval.ts";
 import { DeskRecords } from "./desk_records.ts";
 import type { DecisionActor, DeskAsk, DeskDecision } from "./desk_record.ts";
 import { type OpenAsk, OpenAsks } from "./open_asks.ts";
@@ -27,7 +28,7 @@ export interface Desk {
   wait(requestId: string): Promise<DeskDecision>;
   /**
    * Decides. Rejects with `ERR_ALREADY_DECIDED` when somebody was faster or the ask has expired, and with
-   * `ERR_INVALID_ARGUMENTS` for an ask that is not known or, where `session` is given, not of that session: the two look
+   * `ERR_INVALID_ARGUMENTS` for an approval that is none, and for an ask that is not known or, where `session` is given, not of that session: the two look
    * the same.
    */
   resolve(
@@ -124,16 +125,14 @@ class RecordDesk implements Desk {
     approval: Approval & { readonly actor: DecisionActor },
     options: { readonly session?: string } = {},
   ): Promise<DeskDecision> {
-    const { decision, scope, reason, actor } = approval;
-    if (decision !== "allow" && decision !== "deny") {
-      throw new HostError("ERR_INVALID_ARGUMENTS", "Cannot decide an ask: the decision is neither allow nor deny");
-    }
+    const { actor } = approval;
+    const { decision, scope, reason } = checkedApproval(approval);
     const ask = this.#open.get(requestId)?.ask ?? await this.#records.ask(requestId);
     if (ask === undefined || (options.session !== undefined && ask.session !== options.session)) throw unknownAsk();
     const isExpired = this.#clock.now() >= ask.expiresAt;
     const own = isExpired ? this.#decision(ask, "deny", "timeout", "expired") : {
       ...this.#decision(ask, decision, actor, reason),
-      ...(scope === "session" || scope === "once" ? { scope } : {}),
+      ...(scope === undefined ? {} : { scope }),
     };
     const held = await this.#records.decide(own);
     this.#settle(requestId, held.decision);

@@ -93,7 +93,7 @@ class PolicyGate implements Gate {
   }
 
   async #ask(call: JudgedCall, grant: Grant | undefined): Promise<GateVerdict> {
-    const { desk, clock, policy } = this.#options;
+    const { desk, clock, policy, scrubber } = this.#options;
     const { request, requestId, ruling, args } = call;
     const isDirect = this.#options.approve !== undefined && request.onAsk === "wait";
     const lifetimeMs = isDirect
@@ -104,6 +104,7 @@ class PolicyGate implements Gate {
       approve: isDirect ? this.#options.approve : undefined,
       signal: request.signal,
       isPending: request.onAsk === "return",
+      scrubber,
       onError: this.#options.onError ?? (() => {/* nobody wants to know */}),
       grant: () => grant !== undefined && this.#grants.add(grant),
       track: (tracked, isWaitedFor) => void (isWaitedFor ? this.#asks.add(tracked) : this.#asks.delete(tracked)),

@@ -79,8 +79,9 @@ export interface Approval {
 }
 
 /**
- * Asks a person. The signal fires when the answer is no longer wanted. Where it rejects, or answers what is no answer,
- * nobody has decided: the call is denied, and the log says that the host could not ask.
+ * Asks a person. The signal fires when the answer is no longer wanted. Where it rejects, or answers what is no answer
+ * (an unknown `scope` included), nobody has decided: the call is denied, its outcome says why, and the log says that the
+ * host could not ask.
  */
 export type Approve = (request: ApprovalRequest, signal: AbortSignal) => Promise<Approval | "allow" | "deny" | boolean>;
 
@@ -92,6 +93,8 @@ export interface Denied {
   readonly decision: "deny";
   readonly sourcedFrom: DecisionSource;
   readonly reason: "permission_denied" | "no_approver" | "too_many_asks" | "arguments_not_kept";
+  /** What the approver failed with, as the end of a sentence: scrubbed and short. */
+  readonly detail?: string;
 }
 
 /**

@@ -14,7 +14,7 @@ import type { Dialed } from "./dial.ts";
 import { faultOf } from "./fault.ts";
 import { KeepAlive } from "./keep_alive.ts";
 import type { LifeContext, LifeOwner } from "./life_owner.ts";
-import { closedMeanwhile, refusalOf } from "./refusal.ts";
+import { closedMeanwhile, refusalOf, whyGivenUp } from "./refusal.ts";
 import { isRestartStep, lossReason, nextStep, type RestartStep } from "./restart_policy.ts";
 import {
   authRequiredEvent,
@@ -24,9 +24,9 @@ import {
   permanentlyFailedEvent,
   restartingEvent,
 } from "./server_events.ts";
-import { readCatalog, startServer } from "./start.ts";
+import { type FailedStart, readCatalog, startServer } from "./start.ts";
 import { shownError } from "./shown_error.ts";
-import { startError, type StartStep, statusError } from "./start_error.ts";
+import { startError, statusError } from "./start_error.ts";
 
 /** How long a crash waits for its event and for the calls that it cut off: a slow log must not hold up a restart. */
 const SETTLE_MS = 1000;
@@ -44,6 +44,8 @@ export class Life {
   isAnnouncing = false;
   /** The last crash. */
   cause: EventCursor | undefined;
+  /** See `Server`. */
+  givenUp: string | undefined;
   /** What stopping reaches, as of the last start. */
   containment: () => string = () => "none";
 
@@ -52,6 +54,8 @@ export class Life {
   readonly #abort = new AbortController();
   #attempt: Attempt = newAttempt();
   #crashes = 0;
+  /** Crashes in a row that were starts which failed. */
+  #failedStarts = 0;
   /** Ends the wait for the end of a ready server: with what follows a crash, or with nothing when we end it. */
   #onEnded: ((step: RestartStep | undefined) => void) | undefined;
   #endedEarly: TransportEnd | undefined;
@@ -120,6 +124,7 @@ export class Life {
       // Being ended cuts the sleep short. Anything else is a log that takes no more; nothing may start behind its back.
       if (this.isOver) return;
       this.#context.onError(error);
+      this.givenUp = "as the event log takes nothing more";
       this.#attempt.fail(shownError(error, this.#context.scrubber));
       this.#owner.changed(this, "permanently_failed", error);
     } finally {
@@ -143,11 +148,12 @@ export class Life {
     const { config, notices } = this.#owner;
     this.#endedEarly = undefined;
     this.#changedEarly = false;
+    let noise: string | undefined;
     let dialed: Dialed;
     try {
       dialed = this.#context.dial(config);
     } catch (error) {
-      return await this.#failedStart(error, undefined, "answered", once);
+      return await this.#failedStart({ error, end: undefined, step: "answered" }, noise, once);
     }
     this.containment = dialed.containment;
     const start = await startServer({
@@ -161,25 +167,28 @@ export class Life {
       offers: this.#owner.offers,
       append: this.#context.append,
       onNotification: (method, params) => this.#onNotification(method, params),
-      onWarning: (kind, excerpt) => notices.warn(kind, excerpt),
+      onWarning: (kind, excerpt) => {
+        if (kind === "noise") noise ??= excerpt;
+        notices.warn(kind, excerpt);
+      },
       onEnd: (end) => this.#onEnd(end),
     }, this.#context);
     if (start.kind === "failed") {
-      return this.isOver ? undefined : await this.#failedStart(start.error, start.end, start.step, once);
+      return this.isOver ? undefined : await this.#failedStart(start, noise, once);
     }
     return await this.#serve(start.client, start.catalog);
   }
 
+  /** `noise` is the first line that was no message. */
   async #failedStart(
-    error: unknown,
-    end: TransportEnd | undefined,
-    step: StartStep,
+    { error, end, step }: Omit<FailedStart, "kind">,
+    noise: string | undefined,
     once: boolean,
   ): Promise<RestartStep | undefined> {
     const { append, scrubber } = this.#context;
     const { name } = this.#owner.config;
     const crash = crashOfStart(error, end);
-    const failure = startError(name, crash, step, scrubber);
+    const failure = startError(name, crash, { step, noise }, scrubber);
     const shown = statusError(error, failure);
     try {
       if (once) {
@@ -259,6 +268,10 @@ export class Life {
     const readyForMs = connection === undefined ? undefined : clock.monotonic() - connection.readyAt;
     const step = crash.final ? giveUp(this.#crashes) : this.#nextStep(readyForMs);
     this.#crashes = step.crashes;
+    this.#failedStarts = connection === undefined ? this.#failedStarts + 1 : 0;
+    if (step.kind === "give_up") {
+      this.givenUp = whyGivenUp(crash.final, config.restart.auto, this.#crashes, this.#failedStarts);
+    }
     this.connection = undefined;
     this.#owner.offers.disconnected();
     this.isAnnouncing = true;

@@ -43,6 +43,8 @@ export interface Server {
   readonly offers: Offers;
   /** Changes with the configuration; part of what a grant binds to. */
   readonly fingerprint: string;
+  /** In `permanently_failed`, when it was given up, as the end of a sentence: `after 4 failed starts`. */
+  readonly givenUp: string | undefined;
   status(): ServerStatus;
   /**
    * Waits, within the caller's signal and deadline, until the server can take a call. Rejects with a `HostError` whose

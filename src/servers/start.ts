@@ -67,15 +67,15 @@ export interface StartRequest {
 }
 
 /** What came of a start. Of one that failed nothing is left. */
-export type Start =
-  | { readonly kind: "ready"; readonly client: Client; readonly catalog: Catalog }
-  | {
-    readonly kind: "failed";
-    readonly error: unknown;
-    readonly end: TransportEnd | undefined;
-    /** What the server had not done yet. */
-    readonly step: StartStep;
-  };
+export type Start = { readonly kind: "ready"; readonly client: Client; readonly catalog: Catalog } | FailedStart;
+
+export interface FailedStart {
+  readonly kind: "failed";
+  readonly error: unknown;
+  readonly end: TransportEnd | undefined;
+  /** What the server had not done yet. */
+  readonly step: StartStep;
+}
 
 /** How long a ready server may still take over its lists of resources and prompts before it is ready without them, ms. */
 const OFFERS_MS = 1000;

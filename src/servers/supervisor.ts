@@ -96,6 +96,10 @@ export class Supervisor implements Server, LifeOwner {
     return this.#life?.connection?.inFlight ?? 0;
   }
 
+  get givenUp(): string | undefined {
+    return this.#life?.givenUp;
+  }
+
   /** True from the moment that a stop was asked for. */
   get isStopped(): boolean {
     return this.#stopped !== undefined;
@@ -245,7 +249,8 @@ export class Supervisor implements Server, LifeOwner {
   }
 
   #refusal(): Error {
-    return refusalOf(this.name, this.#state, this.#life?.cause, this.#error);
+    const { name, source, givenUp } = this;
+    return refusalOf(name, this.#state, { source, givenUp, cause: this.#life?.cause, lastError: this.#error });
   }
 
   #begin(once: boolean): Life {

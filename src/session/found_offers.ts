@@ -1,4 +1,4 @@
-import { aliasName, aliasTail, qualifiedName, splitName } from "../catalog/names.ts";
+import { aliasName, aliasTail, type NameParts, qualifiedName, splitName } from "../catalog/names.ts";
 import { type RouterView, STANDINGS } from "../catalog/router_view.ts";
 import { HostError } from "../kernel/errors.ts";
 import { nearestWord } from "../kernel/nearest.ts";
@@ -19,13 +19,20 @@ export interface FindOptions extends AskServerOptions {
   readonly server?: string | undefined;
 }
 
+/** Names of prompts that are compared with one that nobody has, that are listed beside it, and how long they may be. */
+const MAX_COMPARED = 1000;
+const MAX_LISTED = 5;
+const MAX_NAME = 160;
+
 /** Finds what the servers of a session offer besides tools. Of two servers of one name the later source's counts. */
 export class OfferFinder {
   readonly #view: RouterView<Supervisor>;
+  readonly #scrub: (text: string) => string;
   readonly #onError: (error: unknown) => void;
 
-  constructor(view: RouterView<Supervisor>, onError: (error: unknown) => void) {
+  constructor(view: RouterView<Supervisor>, scrub: (text: string) => string, onError: (error: unknown) => void) {
     this.#view = view;
+    this.#scrub = scrub;
     this.#onError = onError;
   }
 
@@ -88,8 +95,8 @@ export class OfferFinder {
     const parts = splitName(name);
     const isFull = parts.kind === "mcp" || parts.kind === "alias";
     const named = isFull ? this.#servers().get(parts.server)?.name : options.server;
-    if (isFull && named === undefined) throw promptNotFound(name, []);
     const all = await this.all("prompts", { ...options, server: named });
+    if (isFull && named === undefined) throw await this.#promptNotFound(name, parts.kind, all);
     const isMeant = async ({ server, item }: FoundOffer<"prompts">): Promise<boolean> =>
       parts.kind === "alias"
         ? parts.tail === await aliasTail(server.name, item.name)
@@ -99,12 +106,39 @@ export class OfferFinder {
     if (meant.length === 1) return { server: meant[0]!.server, prompt: meant[0]!.item };
     const full = (found: readonly FoundOffer<"prompts">[]): string[] =>
       found.map(({ server, item }) => qualifiedName(server.name, item.name));
-    if (meant.length === 0) throw promptNotFound(name, [...full(all), ...all.map(({ item }) => item.name)]);
+    if (meant.length === 0) throw await this.#promptNotFound(name, parts.kind, all);
     throw new HostError(
       "ERR_TOOL_AMBIGUOUS",
       `Cannot use prompt ${JSON.stringify(name.slice(0, 100))}: more than one server has it, wanted one of ${
         full(meant).join(", ")
       }`,
+    );
+  }
+
+  /** Names what may be meant, in the spelling that was used. What a server calls its prompts is shown if it is clean. */
+  async #promptNotFound(
+    name: string,
+    spelling: NameParts["kind"],
+    there: readonly FoundOffer<"prompts">[],
+  ): Promise<HostError> {
+    const isClean = (each: string): boolean => each.length <= MAX_NAME && this.#scrub(each) === each;
+    const full: string[] = [];
+    for (const { server, item } of there.slice(0, MAX_COMPARED)) {
+      const { alias, qualified } = await spellingsOf(server.name, item.name);
+      full.push(spelling === "alias" ? alias : qualified);
+    }
+    const bare = there.slice(0, MAX_COMPARED).map(({ item }) => item.name);
+    const shown = full.filter(isClean);
+    const guess = nearestWord(name, [...shown, ...bare.filter(isClean)]);
+    const more = shown.length > MAX_LISTED ? ` and ${shown.length - MAX_LISTED} more` : "";
+    const hint = guess !== undefined
+      ? `, did you mean ${guess}`
+      : shown.length > 0
+      ? `, wanted one of ${shown.slice(0, MAX_LISTED).join(", ")}${more}`
+      : "";
+    return new HostError(
+      "ERR_TOOL_NOT_FOUND",
+      `Cannot use prompt ${JSON.stringify(name.slice(0, 100))}: no server has it${hint}`,
     );
   }
 
@@ -149,13 +183,4 @@ export function idOf(item: OfferLists[OfferKind]): string {
 /** Both full spellings of a prompt. */
 export async function spellingsOf(server: string, prompt: string): Promise<{ qualified: string; alias: string }> {
   return { qualified: qualifiedName(server, prompt), alias: aliasName(server, await aliasTail(server, prompt)) };
-}
-
-function promptNotFound(name: string, names: readonly string[]): HostError {
-  const guess = nearestWord(name, names);
-  const hint = guess === undefined ? "" : `, did you mean ${guess}`;
-  return new HostError(
-    "ERR_TOOL_NOT_FOUND",
-    `Cannot use prompt ${JSON.stringify(name.slice(0, 100))}: no server has it${hint}`,
-  );
 }

@@ -12,6 +12,7 @@ import type { Ids } from "../kernel/ids.ts";
 import { atMost } from "../kernel/clock.ts";
 import { HostError, isHostError } from "../kernel/errors.ts";
 import { isThenable } from "../kernel/listener.ts";
+import { checkedApproval } from "../permission/approval.ts";
 import type { Desk, DeskAsk, DeskDecision } from "../permission/desk.ts";
 import type { Approval, Gate } from "../permission/request.ts";
 import type { ServerConfigInput } from "../servers/config_input.ts";
@@ -19,6 +20,7 @@ import type { ServerManager } from "../servers/manager.ts";
 import type { Server, ServerStatus } from "../servers/server.ts";
 import type { Supervisor } from "../servers/supervisor.ts";
 import { endingWith } from "./ending_with.ts";
+import { checkSessionId } from "./session_id.ts";
 import { checkUse } from "./option_rules.ts";
 import { type CompleteAnswer, SessionOffers, type SessionPrompts, type SessionResources } from "./session_offers.ts";
 import type { ChildOptions, CompleteQuery, OfferListOptions } from "./session_options.ts";
@@ -104,8 +106,8 @@ export class Session implements AsyncDisposable {
     this.#offers = new SessionOffers(this.#view, calling);
     this.approvals = Object.freeze({
       list: () => desk.list(this.id),
-      resolve: (requestId: string, approval: Approval) =>
-        desk.resolve(requestId, { ...approval, actor: "user" }, { session: this.id }),
+      resolve: async (requestId: string, approval: Approval) =>
+        await desk.resolve(requestId, { ...checkedApproval(approval), actor: "user" }, { session: this.id }),
     });
   }
 
@@ -231,6 +233,7 @@ export class Session implements AsyncDisposable {
   async child(options: ChildOptions = {}): Promise<Session> {
     if (this.#closing !== undefined) throw this.#closed();
     checkUse("child", options);
+    checkSessionId(options.id, "open a child session");
     const { inherited, manager, isVisible } = this.#context;
     const filter: ToolFilter = { allow: [...options.allow ?? []], deny: [...options.deny ?? []] };
     return await this.#context.openChild({

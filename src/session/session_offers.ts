@@ -89,7 +89,7 @@ export class SessionOffers {
   #inWindow = 0;
 
   constructor(view: RouterView<Supervisor>, context: ReadingContext) {
-    this.#finder = new OfferFinder(view, context.onError);
+    this.#finder = new OfferFinder(view, (text) => context.output.scrubber.text(text), context.onError);
     this.#readings = new Readings(context);
     this.resources = Object.freeze<SessionResources>({
       list: (options = {}) => this.#list("resources", options, (found) => Promise.resolve(found)),

@@ -515,7 +515,12 @@ describe("pending calls", () => {
       status: "pending",
       requestId: "req_1",
       isError: false,
-      error: { reason: "waits_for_decision" },
+      error: {
+        code: "ERR_PENDING",
+        message:
+          'Call of mcp.echo.echo waits for a decision: give it with session.approvals.resolve("req_1", { decision: "allow" or "deny" }), go on with session.resume()',
+        reason: "waits_for_decision",
+      },
     });
     expect(scene.sink.batches).toEqual([["permission.requested"]]);
     expect(await scene.desk.list("s")).toHaveLength(1);

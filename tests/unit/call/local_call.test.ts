@@ -86,7 +86,7 @@ describe("a local tool", () => {
       status: "failed",
       error: {
         reason: "invalid_result",
-        message: `Local tool failed: found ${found}, wanted a string or an object with content, a list of blocks`,
+        message: `Local tool work failed: found ${found}, wanted a string or an object with content, a list of blocks`,
       },
     });
   });
@@ -99,11 +99,11 @@ describe("a local tool", () => {
     });
     expect(await scene.executor.call("work", {})).toMatchObject({
       status: "failed",
-      error: { code: "Error", reason: "invalid_result", message: "Local tool failed: no file [redacted]" },
+      error: { code: "Error", reason: "invalid_result", message: "Local tool work failed: no file [redacted]" },
     });
     expect(scene.sink.events.at(-1)).toMatchObject({
       type: "tool.failed",
-      payload: { outcome: "answered", error: { message: "Local tool failed" } },
+      payload: { outcome: "answered", error: { message: "Local tool work failed" } },
     });
   });
 

@@ -59,6 +59,20 @@ describe("command line over a real host", () => {
     expect(tools.map(({ alias }) => alias)).toContain("mcp__a__echo");
   });
 
+  it.each([
+    [
+      ["serve", "--once"],
+      2,
+      /^error: Cannot use the log in "(.*)": "\1\/streams.*" lies in a file, wanted a directory\n$/,
+    ],
+    [["log"], 2, /^error: Cannot read the log in "(.*)": "\1\/streams" lies in a file, wanted a directory\n$/],
+    [["tools"], 1, /: the store failed with EEXIST: "\/.*\/mcp\.config\.json" is a file, wanted a directory\n$/],
+  ])("%j with a file for a log says so, and where", async (args, exitCode, message) => {
+    const { code, out, err } = await run(...args, "--log", config);
+    expect([code, out]).toEqual([exitCode, ""]);
+    expect(err).toMatch(message);
+  });
+
   it("calls pass the gate and are in the log", async () => {
     expect(await run("call", "mcp.a.echo", '{"message":"hello"}', "--log", log)).toMatchObject({ code: 0, err: "" });
     expect(await run("call", "mcp.a.add", '{"a":1,"b":2}', "--log", log)).toMatchObject({

@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/config/load.ts";
+import { createHost } from "../../../src/host.ts";
+import type { HostOptions } from "../../../src/host_options.ts";
+import { fakeRuntime } from "../../fixtures/fake_runtime.ts";
 
 const file = "mcp.config.json";
 const load = (text: string, env: Record<string, string> = {}) => loadConfig({ text, file, env });
@@ -106,6 +109,40 @@ describe("configuration file", () => {
       ),
       { numRuns: 300, seed: 1 },
     );
+  });
+});
+
+describe("options of a configuration", () => {
+  const wanted = "wanted { text, file, env }: the text of the file, how messages name it, and variables";
+  it.each<[unknown, string]>([
+    [undefined, `found nothing, ${wanted}`],
+    ["mcp.config.json", `found a string, ${wanted}`],
+    [["{}"], `found a list, ${wanted}`],
+    [{ file: "x", env: {} }, '"text" is missing, wanted the whole text of the file'],
+    [{ text: "{}", env: {} }, '"file" is missing, wanted a string, how messages name the file'],
+    [{ text: "{}", file: "x" }, '"env" is missing, wanted an object of variables'],
+    [{ text: "{}", file: "x", environment: {} }, 'unknown option "environment", wanted "text", "file", "env"'],
+    [{ text: "{}", file: "x", env: {}, readFile: "x" }, '"readFile" is a string, wanted a function'],
+  ])("%j are refused", async (options, found) => {
+    const error: unknown = await loadConfig(options as never).catch((error: unknown) => error);
+    expect(error).toMatchObject({
+      code: "ERR_CONFIG",
+      message: expect.stringContaining(`Cannot load a configuration: ${found}`),
+    });
+  });
+
+  it("a variable that is undefined is as good as left out", async () => {
+    const env: Record<string, string | undefined> = { A: "a", B: undefined };
+    const { servers } = await loadConfig({ text: entry('{ "command": "${A}", "args": ["${B:-b}"] }'), file, env });
+    expect(servers[1]).toMatchObject({ command: "a", args: ["b"] });
+  });
+
+  it("what is loaded fits the options of a host, also without rules", async () => {
+    const { servers, permission, expandedSecrets } = await load("{}");
+    const options: HostOptions = { runtime: fakeRuntime({}), servers, permission, secrets: expandedSecrets };
+    const host = await createHost(options);
+    expect(host.globalMcpStatus()).toEqual([]);
+    await host.close();
   });
 });
 

@@ -42,6 +42,12 @@ describe("createHost", () => {
     expect(errorOf("login")).toContain(`this version brings none: use auth "bearer"`);
     expect(errorOf("nowhere")).toContain("not found");
     expect(await host.ready({ servers: ["good"] })).toMatchObject([{ name: "good", toolCount: 1 }]);
+    expect(await host.ready({ servers: ["typo"] })).toMatchObject([{ name: "typo", state: "rejected" }]);
+    expect(await host.ready({ servers: [] })).toEqual([]);
+    expect(await rejection(host.ready({ servers: ["good", "logn"] }))).toMatchObject({
+      code: "ERR_SERVER_NOT_FOUND",
+      message: 'Cannot wait for server "logn": the host has none of that name, did you mean "login"',
+    });
     await host.close();
     expect(alive(runtime)).toBe(0);
   });

@@ -39,6 +39,7 @@ describe("host", () => {
       { ...base, permission: [{ decision: "allow" }] },
       `"permission" is a list, wanted an object such as { rules: [...] }`,
     ],
+    ["a name with a blank", { ...base, name: "a b" }, `"name" is a string, wanted 1 to 195 visible ASCII characters`],
     ["local tools that are no list", { ...base, localTools: {} }, `"localTools" is an object, wanted a list`],
   ])("host refuses %s", async (_what, options, found) => {
     expect(await rejection(createHost(options as HostOptions)))
@@ -84,6 +85,18 @@ describe("host", () => {
           [
             () => host.session({ name: "a" } as never),
             `Cannot open a session: unknown option "name", wanted "id", "mcp"`,
+          ],
+          [
+            () => host.session({ id: "a b/c" }),
+            'Cannot open a session: "id" is "a b/c", wanted 1 to 192 visible ASCII characters, which a blank is not',
+          ],
+          [
+            () => host.session({ id: "x".repeat(193) }),
+            'Cannot open a session: "id" is a string of 193 characters, wanted 1 to 192 visible ASCII characters, which a blank is not',
+          ],
+          [
+            async () => (await host.session()).child({ id: "ä" }),
+            'Cannot open a child session: "id" is "ä", wanted 1 to 192 visible ASCII characters, which a blank is not',
           ],
           [
             () => host.ready({ timeout: 5 } as never),

@@ -5,7 +5,14 @@ import { createDesk, type Desk } from "../../../src/permission/desk.ts";
 import { createGate, type GateOptions } from "../../../src/permission/gate.ts";
 import { createGrants, type Grants } from "../../../src/permission/grants.ts";
 import { compilePolicy, type Rule } from "../../../src/permission/policy.ts";
-import type { Approval, ApprovalRequest, Gate, GateRequest, GateVerdict } from "../../../src/permission/request.ts";
+import type {
+  Approval,
+  ApprovalRequest,
+  Approve,
+  Gate,
+  GateRequest,
+  GateVerdict,
+} from "../../../src/permission/request.ts";
 import { gateRequest } from "../../contract/gate.ts";
 import { FakeClock } from "../../fixtures/fake_clock.ts";
 import { settle, until } from "../../fixtures/settle.ts";
@@ -224,7 +231,6 @@ describe("gate and approvers", () => {
     ["allow", "allow, allow_once, user, once"],
     [{ decision: "allow" }, "allow, allow_once, user, once"],
     [{ decision: "allow", scope: "session" }, "allow, session_allow_once, user, session"],
-    [{ decision: "allow", scope: "forever" }, "allow, allow_once, user, once"],
     [{ decision: "allow", reason: "fine" }, "allow, allow_once, user, once, fine"],
     [false, "deny, user_deny, user"],
     ["deny", "deny, user_deny, user"],
@@ -235,6 +241,8 @@ describe("gate and approvers", () => {
     [1, "deny, no_approver, host, approver_failed: ERR_INVALID_ARGUMENTS"],
     [{}, "deny, no_approver, host, approver_failed: ERR_INVALID_ARGUMENTS"],
     [{ decision: "always" }, "deny, no_approver, host, approver_failed: ERR_INVALID_ARGUMENTS"],
+    [{ decision: "allow", scope: "forever" }, "deny, no_approver, host, approver_failed: ERR_INVALID_ARGUMENTS"],
+    [{ decision: "allow", reason: 7 }, "deny, no_approver, host, approver_failed: ERR_INVALID_ARGUMENTS"],
   ])("take %j", async (answer, expected) => {
     const { gate, clock } = bench({ approve: async () => answer as Approval });
     expect(told(await (await ask(gate)).wait())).toBe(expected);
@@ -251,6 +259,31 @@ describe("gate and approvers", () => {
     const { gate } = bench({ approve, onError: (error) => void errors.push(error) });
     expect(told(await (await ask(gate)).wait())).toBe("deny, no_approver, host, approver_failed: TypeError");
     expect(errors).toMatchObject([{ message: "secret text" }]);
+  });
+
+  const returning = (answer: unknown) => async () => answer as Approval;
+  const throwing = (error: unknown) => (): never => {
+    throw error;
+  };
+  const wanted = 'wanted true, false, "allow", "deny" or { decision: "allow" or "deny" }';
+  it.each<[string, Approve, string]>([
+    ["a word", returning("yes"), `it returned the string "yes", ${wanted}`],
+    ["nothing", returning(undefined), `it returned undefined, ${wanted}`],
+    ["what may be a secret", returning("x".repeat(41)), `it returned a string, ${wanted}`],
+    ["an object", returning({}), 'it returned an object whose "decision" is missing, wanted "allow" or "deny"'],
+    [
+      "another scope",
+      returning({ decision: "allow", scope: "forever" }),
+      'it returned an object whose "scope" is the string "forever", wanted "once" or "session"',
+    ],
+    ["an error", throwing(new TypeError("x is not a function")), "it threw TypeError: x is not a function"],
+    ["an error with a secret", throwing(new Error(`no ${SECRET}`)), "it threw Error: no [redacted]"],
+    ["an endless error", throwing(new Error("x".repeat(5000))), "it threw Error: [5000 characters]"],
+    ["a long error", throwing(new Error("x".repeat(400))), `it threw Error: ${"x".repeat(284)}`],
+    ["no error", throwing(7), "it threw 7"],
+  ])("that give %s have decided nothing, and the outcome says what they gave", async (_what, approve, detail) => {
+    const { gate } = bench({ approve });
+    expect((await (await ask(gate)).wait()).outcome).toMatchObject({ sourcedFrom: "no_approver", detail });
   });
 
   it("are asked once, when the caller waits and not before", async () => {

@@ -69,6 +69,31 @@ describe("a server that does not start", () => {
     });
   });
 
+  it("quotes what it says in place of messages, scrubbed", async () => {
+    const { connect, server } = scene();
+    connect.onConnect = (dialling) => {
+      dialling.options.onWarning?.("noise", "\u001b[1mServer listening\u001b[0m with hunter2hunter2");
+      dialling.options.onWarning?.("noise", "second line");
+      dialling.fail(new HostError("ERR_START_TIMEOUT", "Cannot start a conversation over stdio: no usable answer"));
+    };
+    expect((await rejection(server.startOnce())).message).toBe(
+      'Cannot start server "echo": no usable answer; its output is not JSON-RPC: "Server listening with [redacted]"',
+    );
+  });
+
+  it("is told in its status to take its command line apart", async () => {
+    const { connect, server } = scene();
+    const facts = { command: "npx foo", cause: "ENOENT" };
+    connect.onConnect = (dialling) =>
+      dialling.fail(new HostError("ERR_START_FAILED", 'Cannot start "npx foo": it was not found', { facts }));
+    server.supervise();
+    await until(() => server.state === "restarting");
+    expect(server.status().error).toBe(
+      'Cannot start server "echo": cannot start "npx foo": it was not found; arguments go into "args"',
+    );
+    await server.stop("closed");
+  });
+
   it("shows the last words of one that was ready, too", async () => {
     const { connect, server } = scene({ restart: { auto: false } });
     connect.onConnect = (dialling) => dialling.succeed();
@@ -88,6 +113,10 @@ describe("last words", () => {
     ["a\r\nb", "a\nb"],
     ["1\n2\n3\n4\n5\n6\n7", "3\n4\n5\n6\n7"],
     ["a\u202eb\u0007", "a b"],
+    ["Error: no module\nat 1\nat 2\nat 3\nat 4\nat 5\nNode.js", "Error: no module\nat 3\nat 4\nat 5\nNode.js"],
+    ["TypeError [X]: a\nmy.Error: b\n1\n2\n3\n4\n5", "my.Error: b\n2\n3\n4\n5"],
+    ["npm error: a\n1\n2\n3\n4", "npm error: a\n1\n2\n3\n4"],
+    ["errors follow\n1\n2\n3\n4\n5", "1\n2\n3\n4\n5"],
   ])("of %j are %j", (tail, words) => {
     expect(lastWords(tail, scrubber)).toBe(words);
   });

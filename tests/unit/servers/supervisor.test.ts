@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { HostError } from "../../../src/kernel/errors.ts";
+import type { RestartConfig } from "../../../src/servers/config.ts";
 import type { RestartStep } from "../../../src/servers/restart_policy.ts";
-import { failed } from "../../fixtures/fake_client.ts";
-import { settle } from "../../fixtures/settle.ts";
+import { type Dialling, failed } from "../../fixtures/fake_client.ts";
+import { settle, until } from "../../fixtures/settle.ts";
 import { rejection, scene } from "./supervisor_setup.ts";
 
 const gone = new HostError("ERR_CONNECTION_LOST", "Connection is gone");
@@ -120,6 +121,44 @@ describe("supervisor", () => {
     expect(connect.attempts).toBe(1);
     expect(server.state).toBe("permanently_failed");
     expect(sink.types.slice(-2)).toEqual(["mcp.server.crashed", "mcp.server.permanently_failed"]);
+  });
+
+  const way = 'echo; host.restartMcpServer("echo") starts it again; its last error: ';
+  it.each<[string, Partial<RestartConfig>, (dialling: Dialling, attempt: number) => void, string]>([
+    ["four starts that fail", {}, (dialling) => dialling.fail(gone), "after 4 failed starts"],
+    ["one start that fails", { maxRestarts: 0 }, (dialling) => dialling.fail(gone), "after 1 failed start"],
+    [
+      "a start, and no other",
+      { auto: false },
+      (dialling) => dialling.fail(gone),
+      "as its start failed and restart.auto is false",
+    ],
+    [
+      "a start that no other can better",
+      {},
+      (dialling) => dialling.fail(new HostError("ERR_UNSUPPORTED_HERE", "Cannot start a process: not available here")),
+      "without another try",
+    ],
+    [
+      "a crash and starts that fail",
+      {},
+      (dialling, attempt) => attempt === 1 ? dialling.succeed() : dialling.fail(gone),
+      "after 4 crashes in a row",
+    ],
+    ["a crash", { auto: false }, (dialling) => dialling.succeed(), "as it crashed and restart.auto is false"],
+    ["a crash, where no restart is allowed", { maxRestarts: 0 }, (dialling) => dialling.succeed(), "after a crash"],
+  ])("a call after %s is told so, and the way back", async (_what, restart, lead, why) => {
+    const { server, connect, clock } = scene({ restart });
+    connect.onConnect = (dialling) => lead(dialling, connect.attempts);
+    server.supervise();
+    await settle();
+    if (server.state === "ready") {
+      await connect.last.end({ reason: "exit", error: new HostError("ERR_CONNECTION_LOST", "Connection was lost") });
+    }
+    await clock.advance(60_000);
+    await until(() => server.state === "permanently_failed");
+    const { message } = await rejection(server.acquire({ timeoutMs: 1000 }));
+    expect(message.slice(0, message.indexOf(way))).toBe(`MCP server given up ${why}: `);
   });
 
   it("obeys another restart policy", async () => {

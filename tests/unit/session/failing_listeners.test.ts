@@ -53,7 +53,10 @@ it("an approver that fails has decided nothing: the call is denied, the log says
   });
   expect(await scene.session.tool("steps", {})).toMatchObject({
     status: "denied",
-    error: { message: "Call of steps was denied: somebody has to decide and the approve callback failed" },
+    error: {
+      message:
+        "Call of steps was denied: somebody has to decide and the approve callback failed: it threw TypeError: approve",
+    },
   });
   expect(scene.errors).toEqual([new TypeError("approve")]);
   const resolved = (await scene.host.readEvents({ stream: "session:a" })).find(({ type }) =>

@@ -214,6 +214,36 @@ describe("resources of a session", () => {
     await host.close();
   });
 
+  it.each([
+    ["revew", ", did you mean review"],
+    ["mcp.wiki.revew", ", did you mean mcp.wiki.review"],
+    ["mcp__wiki__revew", ", did you mean mcp__wiki__review"],
+    ["mcp.wike.review", ", did you mean mcp.wiki.review"],
+    ["mcp__wike__review", ", did you mean mcp__wiki__review"],
+    ["something else", ", wanted one of mcp.wiki.review, mcp.wiki.a b"],
+    ["mcp.nobody.something", ", wanted one of mcp.wiki.review, mcp.wiki.a b"],
+  ])("prompt %s is unknown, and what may be meant is named, unless it holds a secret", async (name, hint) => {
+    const { program, lists } = wiki();
+    (lists.prompts as object[]).push({ name: `revew${SECRET}` }, { name: SECRET });
+    const { host, session } = await open({ wiki: program });
+    expect(await rejection(session.prompts.get(name, {}))).toMatchObject({
+      code: "ERR_TOOL_NOT_FOUND",
+      message: `Cannot use prompt ${JSON.stringify(name)}: no server has it${hint}`,
+    });
+    await host.close();
+  });
+
+  it("a read that an approver fails to decide about is denied with what it failed with", async () => {
+    const { host, session } = await open({ wiki: wiki().program }, {
+      permission: { rules: [{ decision: "ask" }] },
+      approve: () => Promise.reject(new TypeError(`no ${SECRET}`)),
+    });
+    const { error } = await session.resources.read("wiki://a", { by: "model" });
+    expect(error?.message).toMatch(/and the approve callback failed: it threw TypeError: no \S+$/);
+    expect(error?.message).not.toContain(SECRET);
+    await host.close();
+  });
+
   it("a child sees what its filter lets through", async () => {
     const { host, session } = await open({ wiki: wiki().program }, ALLOW);
     const child = await session.child({ allow: ["mcp.wiki.wiki://a", "mcp.wiki.review"] });

@@ -240,6 +240,25 @@ describe("session", () => {
     expect(await rejection(other.approvals.resolve(pending.requestId!, { decision: "allow" }))).toMatchObject({
       code: "ERR_INVALID_ARGUMENTS",
     });
+    for (
+      const [approval, found] of [
+        ["allow", 'found the string "allow", wanted { decision: "allow" } or { decision: "deny" }'],
+        [true, 'found true, wanted { decision: "allow" } or { decision: "deny" }'],
+        [undefined, 'found undefined, wanted { decision: "allow" } or { decision: "deny" }'],
+        [["allow"], 'found a list, wanted { decision: "allow" } or { decision: "deny" }'],
+        [{}, '"decision" is missing, wanted "allow" or "deny"'],
+        [{ decision: true }, '"decision" is true, wanted "allow" or "deny"'],
+        [{ decision: "allow", scope: "forever" }, '"scope" is the string "forever", wanted "once" or "session"'],
+        [{ decision: "deny", reason: 7 }, '"reason" is 7, wanted a string'],
+      ] as const
+    ) {
+      for (const { approvals } of [session, host]) {
+        expect(await rejection(approvals.resolve(pending.requestId!, approval as never))).toMatchObject({
+          code: "ERR_INVALID_ARGUMENTS",
+          message: `Cannot decide an ask: ${found}`,
+        });
+      }
+    }
     expect(await host.approvals.list()).toHaveLength(1);
     await session.approvals.resolve(pending.requestId!, { decision: "allow" });
     expect(await rejection(session.approvals.resolve(pending.requestId!, { decision: "deny" }))).toMatchObject({
