@@ -4,3 +4,5 @@
  * @module
  */
 export { bearerToken, type Challenge, type TokenSource } from "./token_source.ts";
+export { type OAuthConnection, oauthFor, type OAuthGrant, type OAuthOptions, type TextSource } from "./oauth/part.ts";
+export type { IdentityProvider, LoginAsk, OpenLogin } from "./oauth/grants.ts";

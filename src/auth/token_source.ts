@@ -5,6 +5,8 @@ export interface Challenge {
   readonly header: string | undefined;
   /** The endpoint that refused. */
   readonly url: string;
+  /** What `authorization` had given for the request that was refused; there may be another by now. */
+  readonly shown: string | undefined;
 }
 
 /**
@@ -19,7 +21,8 @@ export interface TokenSource {
   authorization(url: string): string | undefined | Promise<string | undefined>;
   /**
    * The server has refused what `authorization` gave. True when another attempt has new credentials to show; the refused
-   * request is then sent once more, which is safe: a refusal proves that it was not executed.
+   * request is then sent once more, which is safe: a refusal proves that it was not executed. Of one request at most three
+   * refusals are told.
    */
   renew(challenge: Challenge, signal: AbortSignal): Promise<boolean>;
 }

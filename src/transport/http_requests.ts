@@ -15,6 +15,8 @@ export interface Attempt {
   sent: boolean;
   /** The server has proved that it did not execute what was sent so far. */
   refused: boolean;
+  /** Its `authorization`. */
+  shown?: string | undefined;
   /** The session that it was sent in. */
   session?: string | undefined;
   /** Nothing more is read of it, though its request may still wait. */

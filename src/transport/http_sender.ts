@@ -24,6 +24,7 @@ export interface HttpRequest {
   readonly body?: string;
 }
 
+const MAX_RENEWALS = 3;
 const BY_METHOD: Readonly<Partial<Record<HttpRequest["method"], Readonly<Record<string, string>>>>> = {
   POST: { "content-type": "application/json", accept: "application/json, text/event-stream" },
   GET: { accept: "text/event-stream" },
@@ -51,17 +52,19 @@ export class HttpSender {
     return this.#target.url;
   }
 
-  /** Sends, and once more what was refused for want of credentials, if there are new ones. */
+  /** Sends, and again what was refused for want of credentials, for as long as there are new ones, three times at most. */
   async send(request: HttpRequest, attempt: Attempt, onResent?: () => void): Promise<Response> {
-    const refused = await this.sendOnce(request, attempt);
     const tokens = this.#tokens;
-    if (tokens === undefined || !wantsCredentials(refused)) return refused;
-    attempt.refused = true;
-    const challenge: Challenge = { status: refused.status as 401 | 403, header: challengeOf(refused), url: this.url };
-    if (!(await fromSource(() => tokens.renew(challenge, attempt.controller.signal)))) return refused;
-    dropBody(refused);
-    onResent?.();
-    return await this.sendOnce(request, attempt);
+    for (let resends = 0;; resends++) {
+      const response = await this.sendOnce(request, attempt);
+      if (tokens === undefined || !wantsCredentials(response) || resends === MAX_RENEWALS) return response;
+      attempt.refused = true;
+      const { status } = response;
+      const challenge = { status, header: challengeOf(response), url: this.url, shown: attempt.shown } as Challenge;
+      if (!(await fromSource(() => tokens.renew(challenge, attempt.controller.signal)))) return response;
+      dropBody(response);
+      onResent?.();
+    }
   }
 
   async sendOnce({ method, headers, body }: HttpRequest, attempt: Attempt): Promise<Response> {
@@ -69,6 +72,7 @@ export class HttpSender {
     const authorization = tokens && (await fromSource(() => tokens.authorization(this.url)));
     const sent = Object.assign({}, this.#headers, BY_METHOD[method], headers());
     if (authorization !== undefined) sent["authorization"] = authorization;
+    attempt.shown = authorization;
     attempt.sent = true;
     attempt.refused = false;
     return await followRedirects(this.#fetch, this.#target, {

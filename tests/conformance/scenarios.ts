@@ -13,6 +13,7 @@ import {
   requestInRounds,
   systemClock,
 } from "../../src/client/mod.ts";
+import { loggingIn } from "./auth_scenarios.ts";
 
 /** What the suite tells a driver. */
 export interface Setting {
@@ -30,7 +31,7 @@ function connect({ url }: Setting, options: Omit<ConnectOptions, "dialer"> = {})
 }
 
 /** The result of a reply; throws what it failed with. */
-function resultOf(reply: Reply): JsonObject {
+export function resultOf(reply: Reply): JsonObject {
   if (reply.kind === "failed") throw reply.error;
   if (reply.kind !== "done") {
     throw new Error(`found a reply of the kind ${reply.kind}, wanted a result`);
@@ -115,7 +116,6 @@ async function rounds(setting: Setting): Promise<void> {
 }
 
 const justList: Scenario = calling();
-const standardFlow: Scenario = calling(["test-tool", {}]);
 
 /** By the names of the suite. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -135,5 +135,5 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
 /** The handler of a scenario; `undefined` for one that is not known. */
 export function scenarioOf(name: string): Scenario | undefined {
   if (Object.hasOwn(SCENARIOS, name)) return SCENARIOS[name];
-  return name.startsWith("auth/") ? standardFlow : undefined;
+  return name.startsWith("auth/") ? loggingIn : undefined;
 }
