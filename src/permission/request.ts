@@ -78,12 +78,15 @@ export interface Approval {
   readonly reason?: string;
 }
 
+/** What an {@link Approve} may answer. */
+export type Answer = Approval | "allow" | "deny" | boolean;
+
 /**
  * Asks a person. The signal fires when the answer is no longer wanted. Where it rejects, or answers what is no answer
  * (an unknown `scope` included), nobody has decided: the call is denied, its outcome says why, and the log says that the
  * host could not ask.
  */
-export type Approve = (request: ApprovalRequest, signal: AbortSignal) => Promise<Approval | "allow" | "deny" | boolean>;
+export type Approve = (request: ApprovalRequest, signal: AbortSignal) => Answer | Promise<Answer>;
 
 export interface Allowed {
   readonly decision: "allow";

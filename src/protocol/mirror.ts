@@ -120,7 +120,7 @@ function faultOf(name: unknown, type: unknown, path: readonly string[] | undefin
     return `${ANNOTATION} ${shown(name)} cannot end the name of a header, wanted a harmless RFC 9110 token`;
   }
   if (path === undefined) {
-    return `${ANNOTATION} ${shown(name)} stands where no fixed argument is, wanted under properties`;
+    return `${ANNOTATION} ${shown(name)} is on no fixed argument, wanted under properties`;
   }
   const types = (Array.isArray(type) ? type : [type]).filter((each) => each !== "null");
   if (types.length > 0 && types.every((each) => each === "string" || each === "integer" || each === "boolean")) return;

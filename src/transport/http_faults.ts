@@ -48,7 +48,7 @@ export function notAuthorized(method: string, response: Response): HostError {
   const challenge = challengeOf(response);
   return new HostError(
     "ERR_AUTH_REQUIRED",
-    `Server refused ${method}: status ${status}, credentials are missing or not sufficient`,
+    `Server refused ${method}: status ${status}, wanted other credentials`,
     { facts: { status, ...(challenge === undefined ? {} : { challenge }) } },
   );
 }

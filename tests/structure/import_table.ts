@@ -30,6 +30,7 @@ export const importTable: readonly Row[] = [
   row("events/otel", "events store kernel", "@opentelemetry/api(types)"),
   row("events", "store kernel", "valibot"),
   row("auth/oauth", "auth store streams kernel", "valibot oauth4webapi"),
+  row("auth/mod", "auth auth/oauth store streams kernel"),
   row("auth", "store streams kernel", "valibot"),
   row("transport", "jsonrpc streams auth(types) kernel"),
   row("protocol", "jsonrpc transport(types) kernel", "valibot"),

@@ -254,21 +254,23 @@ describe("credentials of a source", () => {
     void transport.send(call(1));
     await settle();
     expect(told).toMatchObject([{ on: "resent", id: 1 }, { on: "message" }]);
-    expect(challenges).toEqual([{ status: 401, header: "Bearer", url: "https://mcp.test/mcp?key=1" }]);
+    expect(challenges).toEqual([
+      { status: 401, header: "Bearer", url: "https://mcp.test/mcp?key=1", shown: "Bearer old" },
+    ]);
     expect(requests).toHaveLength(2);
   });
 
-  test("that are refused again are no reason for a third attempt", async () => {
+  test("that are refused again and again are renewed three times and no more", async () => {
     const { transport, told, requests } = await open(denied, {
       tokens: source({ renew: () => Promise.resolve(true) }),
     });
     void transport.send(call(1));
     await settle();
-    expect(told).toMatchObject([{ on: "resent" }, {
+    expect(told).toMatchObject([{ on: "resent" }, { on: "resent" }, { on: "resent" }, {
       on: "lost",
       lost: { sent: true, refused: true, error: { code: "ERR_AUTH_REQUIRED" } },
     }]);
-    expect(requests).toHaveLength(2);
+    expect(requests).toHaveLength(4);
   });
 
   const broken = new HostError("ERR_AUTH_FAILED", "no");
