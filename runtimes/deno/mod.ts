@@ -5,3 +5,5 @@
 export { denoRuntime } from "./runtime.ts";
 export type { DenoRuntimeOptions } from "./runtime.ts";
 export type { Runtime } from "../../src/kernel/runtime.ts";
+export { loopbackLogin } from "../node/login.ts";
+export type { LoopbackLogin, LoopbackLoginOptions } from "../node/login.ts";

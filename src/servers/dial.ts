@@ -152,7 +152,9 @@ function authorised(config: ServerConfig, { auth, runtime, clock, secrets }: Dia
   if (type === "none" || type === "bearer") return {};
   throw unsupported(
     `log in to server "${config.name}" with auth "${type}"`,
-    `this version brings none: use auth "bearer" with a token or "headers" of your own, or hand a part of your own to the host with "auth"`,
+    type === "mtls"
+      ? `this version brings none: hand a part of your own to the host with "auth"`
+      : `hand oauth() of "portcullis/auth" to the host: auth: [oauth()]`,
   );
 }
 

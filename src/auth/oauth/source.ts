@@ -5,7 +5,7 @@ import type { Ids } from "../../kernel/ids.ts";
 import type { Challenge, TokenSource } from "../token_source.ts";
 import { type Calling, oauthErrorOf } from "./calling.ts";
 import { readChallenge, type WantedCredentials } from "./challenge.ts";
-import { clientAuth, forgetClient, type Identity, type KnownClient, knownClient } from "./client_id.ts";
+import { clientAuth, forgetClient, type Identity, type KnownClient } from "./client_id.ts";
 import { discoverOwn, discoverResource, discoverServer } from "./discovery.ts";
 import { type GrantRequest, refreshGrant } from "./grants.ts";
 import { isExpired, recordKey, type Records, type Stored, type TokenRecord, unionOf } from "./records.ts";

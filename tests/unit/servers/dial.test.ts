@@ -142,14 +142,18 @@ describe("dial", () => {
     expect(dialed.sandbox).toEqual({ environment: "allow_list", memory: "cgroup" });
   });
 
-  it.each(["oauth", "client_credentials", "mtls"])(
+  it.each([
+    ["oauth", 'hand oauth() of "portcullis/auth" to the host'],
+    ["client_credentials", 'hand oauth() of "portcullis/auth" to the host'],
+    ["mtls", "this version brings none"],
+  ])(
     "auth %s that was not handed in names what to do instead",
-    (type) => {
+    (type, way) => {
       const config = normaliseServer({ name: "a", url: "https://x.test", auth: { type } });
       expect(() => dialServer(config, { runtime: runtime(), clock, secrets })).toThrow(
         expect.objectContaining({
           code: "ERR_UNSUPPORTED_HERE",
-          message: expect.stringContaining("this version brings none"),
+          message: expect.stringContaining(way),
         }),
       );
     },
