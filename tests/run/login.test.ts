@@ -37,7 +37,7 @@ describe(`loopback login on ${title}`, () => {
     await expect(fetch(login.redirectUri)).rejects.toThrow();
   });
 
-  it("A-46 takes no answer to another login, and shows nothing of it", async () => {
+  it("takes no answer to another login, and shows nothing of it", async () => {
     let isShown = false;
     const login = loopbackLogin({ port: await freePort(), show: () => void (isShown = true) });
     const back = login.open({ url: asked(), signal });
