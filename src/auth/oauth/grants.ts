@@ -73,6 +73,8 @@ export async function codeGrant(
     state,
     resource,
     scope,
+    // Without it the scope is left out silently (OpenID Connect Core, section 11).
+    prompt: scope?.split(" ").includes("offline_access") === true ? "consent" : undefined,
   };
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) url.searchParams.set(name, value);
   const back = await open({ url, redirectUri, issuer: server.issuer, signal: by.signal });

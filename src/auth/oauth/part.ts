@@ -123,6 +123,7 @@ function loginBy(grant: OAuthGrant, identity: Identity, records: Records): Login
     case "authorization_code":
       return {
         widens: true,
+        isPersons: true,
         client: (server, by) => knownClient(server, identity, records, by),
         grant: (request, client) =>
           codeGrant(
@@ -134,6 +135,7 @@ function loginBy(grant: OAuthGrant, identity: Identity, records: Records): Login
     case "client_credentials":
       return {
         widens: true,
+        isPersons: false,
         grant: async (request) => {
           const client = { clientId: configured() };
           const { privateKey } = grant;
@@ -146,6 +148,7 @@ function loginBy(grant: OAuthGrant, identity: Identity, records: Records): Login
     case "jwt_bearer":
       return {
         widens: false,
+        isPersons: false,
         grant: async (request) => {
           const client = { clientId: configured() };
           const auth = clientAuth(request.server, client);
@@ -155,6 +158,7 @@ function loginBy(grant: OAuthGrant, identity: Identity, records: Records): Login
     case "enterprise":
       return {
         widens: true,
+        isPersons: false,
         grant: async (request) => {
           const client = { clientId: configured() };
           const auth = await secretAuth(request.server, grant.clientSecret ?? identity.clientSecret, client.clientId);

@@ -22,8 +22,10 @@ export interface TokenRecord {
   readonly refresh?: string;
   /** Epoch milliseconds by the clock of this host; absent where the server has not said. */
   readonly expiresAt?: number;
-  /** All that was asked for and granted so far, separated by spaces. */
+  /** What was granted, separated by spaces; what was asked for where the server has not said. */
   readonly scope?: string;
+  /** What was asked for. */
+  readonly asked?: string;
   /** Somebody is exchanging `refresh` for another: nobody else may until then. */
   readonly lease?: { readonly by: string; readonly until: number };
 }

@@ -1,5 +1,6 @@
 import type { AuthorizationServer, DPoPHandle, TokenEndpointResponse } from "oauth4webapi";
 import { type Clock, sleep } from "../../kernel/clock.ts";
+import { untilAborted } from "../../kernel/abort.ts";
 import { HostError } from "../../kernel/errors.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import type { Challenge, TokenSource } from "../token_source.ts";
@@ -21,6 +22,8 @@ export interface Login {
   ): Promise<TokenEndpointResponse>;
   /** A wider scope can be asked for. */
   readonly widens: boolean;
+  /** A person gives consent, who is not there when the token has run out. */
+  readonly isPersons: boolean;
 }
 
 export interface SourceOptions {
@@ -45,6 +48,15 @@ interface Place {
   readonly resource?: string;
 }
 
+/** Somebody is at it. */
+interface Renewal {
+  readonly controller: AbortController;
+  readonly end: Promise<boolean>;
+  waiting: number;
+}
+
+/** The scope that brings a refresh token where a server lists it (OpenID Connect Core, section 11). */
+const OFFLINE = "offline_access";
 /** Attempts to log in that may follow one another without a request that was let through. */
 const MAX_LOGINS = 3;
 /** How long an exchange of a refresh token may take before others take it over, and how often they look meanwhile. */
@@ -59,10 +71,10 @@ const LOOK_MS = 100;
 export class OAuthSource implements TokenSource {
   readonly #options: SourceOptions;
   #token: TokenRecord | undefined;
-  #renewal: Promise<boolean> | undefined;
+  #renewal: Renewal | undefined;
   #logins = 0;
-  /** Scopes that have been asked for and not helped. */
-  readonly #denied = new Set<string>();
+  /** What the last login has brought, until a request with it is let through. */
+  #unproven: string | undefined;
 
   constructor(options: SourceOptions) {
     this.#options = options;
@@ -72,7 +84,7 @@ export class OAuthSource implements TokenSource {
     let token = this.#token ?? await this.#load();
     if (token !== undefined && token.refresh !== undefined && isExpired(token, this.#options.clock)) {
       const shown = shownBy(token);
-      await this.#once(() => this.#refreshed(shown, new AbortController().signal));
+      await this.#once((signal) => this.#refreshed(shown, signal), undefined);
       token = this.#token;
     }
     return token && shownBy(token);
@@ -82,22 +94,41 @@ export class OAuthSource implements TokenSource {
     // What was refused may not be what there is by now.
     const current = await this.#load();
     if (current !== undefined && shownBy(current) !== challenge.shown) return true;
-    return await this.#once(() => this.#renewed(challenge, signal));
+    return await this.#once((shared) => this.#renewed(challenge, shared), signal);
   }
 
   /** A request was let through: whatever comes next is another matter. */
   accepted(): void {
     this.#logins = 0;
+    this.#unproven = undefined;
   }
 
-  /** One at a time; all who come meanwhile get its end. */
-  #once(renewing: () => Promise<boolean>): Promise<boolean> {
-    return this.#renewal ??= renewing().finally(() => this.#renewal = undefined);
+  /** One at a time; all who come meanwhile get its end. It is given up once nobody waits for it any more. */
+  async #once(renewing: (signal: AbortSignal) => Promise<boolean>, signal: AbortSignal | undefined): Promise<boolean> {
+    const renewal = this.#renewal ??= this.#begin(renewing);
+    renewal.waiting++;
+    try {
+      return await untilAborted(renewal.end, "Login", signal);
+    } finally {
+      if (--renewal.waiting === 0) {
+        if (this.#renewal === renewal) this.#renewal = undefined;
+        renewal.controller.abort();
+      }
+    }
+  }
+
+  #begin(renewing: (signal: AbortSignal) => Promise<boolean>): Renewal {
+    const controller = new AbortController();
+    const end = renewing(controller.signal);
+    end.catch(() => {/* whoever waits is told */});
+    return { controller, end, waiting: 0 };
   }
 
   async #renewed(challenge: Challenge, signal: AbortSignal): Promise<boolean> {
     const wanted = await readChallenge(challenge.header);
     if (challenge.status === 403 && wanted?.error !== "insufficient_scope") return false;
+    // A token that nobody has taken since it was given out: another would fare no better.
+    if (challenge.status === 401 && challenge.shown !== undefined && challenge.shown === this.#unproven) return false;
     if (challenge.status === 401 && this.#token?.refresh !== undefined) {
       if (await this.#refreshed(shownBy(this.#token), signal)) return true;
     }
@@ -114,10 +145,11 @@ export class OAuthSource implements TokenSource {
       : await discoverServer(this.#issuerOf(found.issuers), web, signal);
     const isSame = before !== undefined && before.issuer === server.issuer;
     const scope = unionOf(
-      ...(isSame && challenge.status === 403 ? [before.scope] : []),
+      ...(isSame ? [before.scope] : []),
       wanted?.scope ?? configured ?? (found === undefined ? undefined : unionOf(...found.scopes)),
+      ...(login.isPersons && server.scopes_supported?.includes(OFFLINE) === true ? [OFFLINE] : []),
     );
-    if (challenge.status === 403) this.#checkStepUp(scope, wanted?.scope);
+    if (challenge.status === 403) this.#checkStepUp(wanted?.scope);
     if (++this.#logins > MAX_LOGINS) {
       throw new HostError(
         "ERR_AUTH_FAILED",
@@ -150,9 +182,10 @@ export class OAuthSource implements TokenSource {
     return known ?? issuers[0]!;
   }
 
-  #checkStepUp(scope: string | undefined, wanted: string | undefined): void {
-    const { login } = this.#options;
-    if (!login.widens || wanted === undefined || this.#denied.has(scope ?? "")) {
+  /** What was asked for once and not granted is not asked for again: the record of a token has both. */
+  #checkStepUp(wanted: string | undefined): void {
+    const has = new Set(unionOf(this.#token?.scope, this.#token?.asked)?.split(" "));
+    if (!this.#options.login.widens || wanted === undefined || wanted.split(" ").every((scope) => has.has(scope))) {
       throw new HostError(
         "ERR_AUTH_FAILED",
         `Cannot widen what the token is good for: insufficient scope${
@@ -161,7 +194,6 @@ export class OAuthSource implements TokenSource {
         { facts: { scope: wanted?.slice(0, 200) } },
       );
     }
-    this.#denied.add(scope ?? "");
   }
 
   /** Exchanges the refresh token, unless somebody else has by now; false where that cannot be done. */
@@ -224,20 +256,21 @@ export class OAuthSource implements TokenSource {
     asked: { readonly clientId: string; readonly scope: string | undefined },
   ): Promise<void> {
     const { records, endpoint, subject } = this.#options;
-    const base = { ...place, clientId: asked.clientId, ...(asked.scope === undefined ? {} : { scope: asked.scope }) };
+    const base = { ...place, clientId: asked.clientId, ...(asked.scope === undefined ? {} : { asked: asked.scope }) };
     const record = this.#recordOf(base, answer, undefined);
     await records.put(await keyOfToken(place, subject), record);
     await records.put(await recordKey("place", endpoint, subject), place);
     this.#remember(record);
+    this.#unproven = shownBy(record);
   }
 
   #recordOf(
-    { issuer, resource, clientId, scope }: Pick<TokenRecord, "issuer" | "resource" | "clientId" | "scope">,
+    { issuer, resource, clientId, scope, asked }: Omit<TokenRecord, "type" | "access">,
     answer: TokenEndpointResponse,
     refreshBefore: string | undefined,
   ): TokenRecord {
     const refresh = answer.refresh_token ?? refreshBefore;
-    const granted = answer.scope ?? scope;
+    const granted = answer.scope ?? scope ?? asked;
     return {
       issuer,
       ...(resource === undefined ? {} : { resource }),
@@ -246,7 +279,8 @@ export class OAuthSource implements TokenSource {
       access: answer.access_token,
       ...(refresh === undefined ? {} : { refresh }),
       ...(answer.expires_in === undefined ? {} : { expiresAt: this.#options.clock.now() + answer.expires_in * 1000 }),
-      ...(granted === undefined ? {} : { scope: unionOf(scope, granted)! }),
+      ...(granted === undefined ? {} : { scope: granted }),
+      ...(asked === undefined ? {} : { asked }),
     };
   }
 
