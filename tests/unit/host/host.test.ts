@@ -39,7 +39,7 @@ describe("createHost", () => {
     const errorOf = (name: string): string | undefined => reports.find((report) => report.name === name)!.error;
     expect(errorOf("typo")).toContain('did you mean "command"');
     expect(errorOf("needs")).toContain(`this version brings no sandbox: leave "sandbox" out`);
-    expect(errorOf("login")).toContain(`this version brings none: use auth "bearer"`);
+    expect(errorOf("login")).toContain(`hand oauth() of "portcullis/auth" to the host`);
     expect(errorOf("nowhere")).toContain("not found");
     expect(await host.ready({ servers: ["good"] })).toMatchObject([{ name: "good", toolCount: 1 }]);
     expect(await host.ready({ servers: ["typo"] })).toMatchObject([{ name: "typo", state: "rejected" }]);
