@@ -1,3 +1,4 @@
+import { untilAborted } from "../../kernel/abort.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { causeCode, HostError, isHostError } from "../../kernel/errors.ts";
 import type { FetchFunction } from "../../kernel/runtime.ts";
@@ -58,21 +59,10 @@ export function webFor(endpoint: string, { fetch, clock, privateHosts }: WebOpti
       signal.addEventListener("abort", leave);
       if (signal.aborted) leave();
       try {
-        const answer = await fetch(url.href, {
-          method: init.method,
-          headers: init.headers,
-          body: init.body ?? null,
-          redirect: "manual",
-          signal: controller.signal,
-        });
-        if (answer.status >= 300 && answer.status < 400 || answer.type === "opaqueredirect") {
-          await answer.body?.cancel();
-          throw new HostError("ERR_AUTH_FAILED", `Cannot log in: ${url.host} redirects, which is not followed`);
-        }
-        const bytes = await bodyOf(answer, url);
-        return new Response(bytes.byteLength === 0 ? null : bytes, { status: answer.status, headers: answer.headers });
+        // Whoever made the fetch may not look at its signal.
+        return await untilAborted(exchange(fetch, url, init, controller.signal), "Login", controller.signal);
       } catch (cause) {
-        if (isHostError(cause)) throw cause;
+        if (isHostError(cause, "ERR_AUTH_FAILED")) throw cause;
         const why = signal.aborted
           ? "its caller has given up"
           : controller.signal.aborted
@@ -85,6 +75,21 @@ export function webFor(endpoint: string, { fetch, clock, privateHosts }: WebOpti
       }
     },
   };
+}
+
+async function exchange(
+  fetch: FetchFunction,
+  url: URL,
+  { method, headers, body }: WebRequest,
+  signal: AbortSignal,
+): Promise<Response> {
+  const answer = await fetch(url.href, { method, headers, body: body ?? null, redirect: "manual", signal });
+  if (answer.status >= 300 && answer.status < 400 || answer.type === "opaqueredirect") {
+    await answer.body?.cancel();
+    throw new HostError("ERR_AUTH_FAILED", `Cannot log in: ${url.host} redirects, which is not followed`);
+  }
+  const bytes = await bodyOf(answer, url);
+  return new Response(bytes.byteLength === 0 ? null : bytes, { status: answer.status, headers: answer.headers });
 }
 
 async function bodyOf(answer: Response, url: URL): Promise<Uint8Array<ArrayBuffer>> {
