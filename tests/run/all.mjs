@@ -14,7 +14,7 @@ const notInWorkerd = "--exclude=tests/run/workerd*.test.ts";
 // The benchmark starts Node by itself.
 const portable = ["tests/unit", "tests/run", notInWorkerd, "--exclude=tests/unit/bench/**"];
 /** What servers do to a host: processes, sockets, parsers and memory are those of the runtime. */
-const flows = ["attacks_", "field_reports_", "large_results", "legacy_http", "real_servers"]
+const flows = ["attacks_", "field_reports_", "large_results", "legacy_http", "oauth_", "real_servers"]
   .map((name) => `tests/flow/${name}`);
 
 /** Run one after the other: two of them at once would only share the same cores. `args` is what vitest is told. */
