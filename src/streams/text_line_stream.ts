@@ -11,7 +11,7 @@ export interface TextLineStreamOptions {
  * A transform from bytes to lines of text (LF or CRLF), with the name and shape of the one in `@std/streams`. It differs
  * on purpose: it takes bytes, skips blank lines, and has a longest line; lines before one that is longer are delivered.
  */
-export class TextLineStream implements ReadableWritablePair<string, Uint8Array> {
+export class TextLineStream {
   readonly readable: ReadableStream<string>;
   readonly writable: WritableStream<Uint8Array>;
 
