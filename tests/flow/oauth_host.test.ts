@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { createHost, type Host, type HostOptions, memoryKeyValue } from "../../mod.ts";
 import { oauth } from "../../src/auth/mod.ts";
-import { ENDPOINT, FakeAuthorization } from "../fixtures/fake_authorization.ts";
+import { ENDPOINT, FakeAuthorization } from "../fixtures/fake_oauth.ts";
 import { startHttpServer } from "../fixtures/http_server.mjs";
 import { runtimeHere } from "../run/adapter.ts";
 

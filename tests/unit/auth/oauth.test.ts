@@ -10,7 +10,7 @@ import {
   json,
   refused,
   RESOURCE,
-} from "../../fixtures/fake_authorization.ts";
+} from "../../fixtures/fake_oauth.ts";
 import { FakeClock } from "../../fixtures/fake_clock.ts";
 
 const REDIRECT = "http://127.0.0.1:33418/callback";
