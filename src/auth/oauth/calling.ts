@@ -49,9 +49,10 @@ export function oauthErrorOf(error: unknown): string | undefined {
 export function loginError(action: string, cause: unknown): HostError {
   if (isHostError(cause)) return cause;
   const code = oauthErrorOf(cause);
-  const shown = code !== undefined && /^[a-z_]{1,64}$/.test(code) ? `the server answered ${code}` : causeCode(cause);
-  return new HostError("ERR_AUTH_FAILED", `Cannot ${action}: ${shown}`, {
-    cause,
-    facts: code === undefined ? {} : { error: code.slice(0, 64) },
-  });
+  const isKnownForm = code !== undefined && /^[a-z_]{1,64}$/.test(code);
+  return new HostError(
+    "ERR_AUTH_FAILED",
+    `Cannot ${action}: ${isKnownForm ? `the server answered ${code}` : causeCode(cause)}`,
+    { cause, facts: isKnownForm ? { error: code } : {} },
+  );
 }

@@ -7,7 +7,7 @@ import {
   processDynamicClientRegistrationResponse,
 } from "oauth4webapi";
 import { HostError } from "../../kernel/errors.ts";
-import { type Calling, calling, loginError } from "./calling.ts";
+import { type Calling, calling, loginError, oauthErrorOf } from "./calling.ts";
 import { type ClientRecord, recordKey, type Records } from "./records.ts";
 
 /** As whom a host logs in. */
@@ -24,7 +24,8 @@ export interface Identity {
 
 /** A client as one authorization server knows it. */
 export interface KnownClient extends ClientRecord {
-  readonly source: "configured" | "metadata" | "registered";
+  /** `new`: registered just now. */
+  readonly source: "configured" | "metadata" | "registered" | "new";
 }
 
 /**
@@ -37,14 +38,8 @@ export async function knownClient(
   records: Records,
   by: Calling,
 ): Promise<KnownClient> {
-  const { clientId, clientSecret, issuer, clientMetadataUrl } = identity;
+  const { clientId, clientSecret, clientMetadataUrl } = identity;
   if (clientId !== undefined) {
-    if (issuer !== undefined && issuer !== server.issuer) {
-      throw new HostError(
-        "ERR_AUTH_FAILED",
-        "Cannot log in: the server names another authorization server than the one that the configured client id is of",
-      );
-    }
     return { source: "configured", clientId, ...(clientSecret === undefined ? {} : { clientSecret }) };
   }
   if (clientMetadataUrl !== undefined && server["client_id_metadata_document_supported"] === true) {
@@ -61,7 +56,35 @@ export async function knownClient(
   }
   const registered = await register(server, identity, by);
   await records.put(key, registered);
-  return { source: "registered", ...registered };
+  return { source: "new", ...registered };
+}
+
+/**
+ * Throws `ERR_AUTH_FAILED` before a configured client is shown to another issuer than its own: the configured one, else the
+ * first that it was used with at this endpoint.
+ */
+export async function checkIssuer(
+  { issuer }: AuthorizationServer,
+  identity: Identity,
+  endpoint: string,
+  records: Records,
+): Promise<void> {
+  if (identity.clientId === undefined) return;
+  const key = await recordKey("client", "configured", endpoint, identity.clientId);
+  const its = identity.issuer ?? (await records.get<{ readonly issuer: string }>(key))?.value.issuer;
+  if (its === undefined) return await records.put(key, { issuer });
+  if (its !== issuer) {
+    throw new HostError(
+      "ERR_AUTH_FAILED",
+      "Cannot log in: the server names another authorization server than the one that the configured client id is of",
+    );
+  }
+}
+
+/** True for an error by which a server says that it no longer knows a client that was registered there before. */
+export function isForgotten(client: KnownClient | undefined, error: unknown): boolean {
+  const code = oauthErrorOf(error);
+  return client?.source === "registered" && (code === "invalid_client" || code === "unauthorized_client");
 }
 
 /** Forgets a registration that its server no longer knows. */

@@ -14,7 +14,7 @@ export interface Resource {
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Finds the metadata of an MCP server: where its refusal says, else at the well-known places. `undefined` where there is
+ * Finds the metadata of an MCP server: where its refusal says, else at the first well-known place that has it. `undefined` where there is
  * none. Throws `ERR_AUTH_FAILED` for metadata of another resource, and for one that names no authorization server.
  */
 export async function discoverResource(
@@ -25,9 +25,8 @@ export async function discoverResource(
 ): Promise<Resource | undefined> {
   const { origin, pathname, search } = new URL(endpoint);
   const path = pathname === "/" ? "" : pathname.replace(/\/$/, "");
-  const places = named !== undefined
-    ? [named]
-    : [...new Set([`${origin}${WELL_KNOWN}${path}${search}`, `${origin}${WELL_KNOWN}`])];
+  const wellKnown = [`${origin}${WELL_KNOWN}${path}${search}`, `${origin}${WELL_KNOWN}`];
+  const places = new Set(named === undefined ? wellKnown : [named, ...wellKnown]);
   for (const place of places) {
     const found = await documentAt(place, web, signal);
     if (found === undefined) continue;

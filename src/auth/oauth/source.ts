@@ -6,7 +6,7 @@ import type { Ids } from "../../kernel/ids.ts";
 import type { Challenge, TokenSource } from "../token_source.ts";
 import { type Calling, oauthErrorOf } from "./calling.ts";
 import { readChallenge, type WantedCredentials } from "./challenge.ts";
-import { clientAuth, forgetClient, type Identity, type KnownClient } from "./client_id.ts";
+import { checkIssuer, clientAuth, forgetClient, type Identity, isForgotten, type KnownClient } from "./client_id.ts";
 import { discoverOwn, discoverResource, discoverServer } from "./discovery.ts";
 import { type GrantRequest, refreshGrant } from "./grants.ts";
 import { isExpired, recordKey, type Records, type Stored, type TokenRecord, unionOf } from "./records.ts";
@@ -62,6 +62,8 @@ const MAX_LOGINS = 3;
 /** How long an exchange of a refresh token may take before others take it over, and how often they look meanwhile. */
 const LEASE_MS = 45_000;
 const LOOK_MS = 100;
+/** Errors of a token endpoint that say nothing about the refresh token. */
+const PASSING: ReadonlySet<string> = new Set(["temporarily_unavailable", "server_error", "slow_down"]);
 
 /**
  * Credentials by OAuth 2.1 for one endpoint and one subject (basic/authorization). Logs in when it is refused, refreshes
@@ -156,6 +158,7 @@ export class OAuthSource implements TokenSource {
         `Cannot log in: the server still refuses after ${MAX_LOGINS} logins`,
       );
     }
+    await checkIssuer(server, this.#options.identity, endpoint, this.#options.records);
     const by: Calling = { web, signal, dpop: this.#options.dpop };
     const request = { server, resource: found?.resource, scope, by };
     let client = await login.client?.(server, by);
@@ -163,8 +166,7 @@ export class OAuthSource implements TokenSource {
     try {
       answer = await login.grant(request, client);
     } catch (error) {
-      const code = oauthErrorOf(error);
-      if (client?.source !== "registered" || (code !== "invalid_client" && code !== "unauthorized_client")) throw error;
+      if (!isForgotten(client, error)) throw error;
       // The registration is gone: servers forget those that were not used for long.
       await forgetClient(server, this.#options.identity, this.#options.records);
       client = await login.client?.(server, by);
@@ -214,9 +216,9 @@ export class OAuthSource implements TokenSource {
       const leased: TokenRecord = { ...value, lease: { by: lease, until: clock.now() + LEASE_MS } };
       if (!await records.replace(key, stored, leased)) continue;
       const { lease: _, ...free } = value;
-      const letGo = async (record: TokenRecord): Promise<void> => {
+      const letGo = async (record: TokenRecord): Promise<boolean> => {
         const now = await records.get<TokenRecord>(key);
-        if (now?.value.lease?.by === lease) await records.replace(key, now, record);
+        return now?.value.lease?.by === lease && await records.replace(key, now, record);
       };
       try {
         const by: Calling = { web: this.#options.web, signal: new AbortController().signal, dpop: this.#options.dpop };
@@ -225,14 +227,19 @@ export class OAuthSource implements TokenSource {
         if (client === undefined || client.clientId !== value.clientId) throw new OtherClient();
         const auth = clientAuth(server, client);
         const request = { server, client, auth, resource: value.resource, scope: undefined, by };
-        const answer = await refreshGrant(request, value.refresh);
+        const answer = await refreshGrant(request, value.refresh).catch(async (error: unknown) => {
+          if (isForgotten(client, error)) await forgetClient(server, this.#options.identity, records);
+          throw error;
+        });
         await letGo(this.#recordOf(value, answer, value.refresh));
         return this.#take((await records.get<TokenRecord>(key))?.value ?? value);
       } catch (error) {
-        const isOver = error instanceof OtherClient || oauthErrorOf(error) !== undefined;
+        const code = oauthErrorOf(error);
+        const isOver = error instanceof OtherClient || (code !== undefined && !PASSING.has(code));
         const { refresh: _refresh, ...spent } = free;
-        await letGo(isOver ? spent : free);
+        const isOurs = await letGo(isOver ? spent : free);
         if (!isOver) throw error;
+        if (!isOurs) continue; // whoever has taken over may have brought a token by now
         this.#token = undefined;
         return false;
       }

@@ -209,9 +209,8 @@ describe("client of a login", () => {
     const first = await scene({}, { store });
     await first.call();
     expect(first.as.to("/register")).toHaveLength(1);
-    const known = first.as.to("/token")[0]!.form.get("client_id");
-    const as = new FakeAuthorization({
-      answers: { "/token": ({ form }) => form.get("client_id") === known ? refused("invalid_client", 401) : undefined },
+    const as: FakeAuthorization = new FakeAuthorization({
+      answers: { "/token": () => as.to("/register").length === 0 ? refused("invalid_client", 401) : undefined },
     });
     const again = await scene({}, { store }, as);
     expect((await again.call()).status).toBe(200);
