@@ -10,7 +10,7 @@ import { readTree, root } from "./source_text.ts";
  * of a test takes it out here, and may lower the number.
  */
 const open = JSON.parse(readFileSync(join(root, "tests/structure/requirements_open.json"), "utf8")) as string[];
-const MOST_OPEN = 28;
+const MOST_OPEN = 10;
 
 const shown = new Set(
   readTree(["tests"], [".ts"])

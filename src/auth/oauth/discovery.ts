@@ -62,6 +62,18 @@ function isOf(resource: string, endpoint: string): boolean {
  * have it. Throws `ERR_AUTH_FAILED` where there is none, or where the first that is found calls itself otherwise.
  */
 export async function discoverServer(issuer: string, web: Web, signal: AbortSignal): Promise<AuthorizationServer> {
+  const found = await findServer(issuer, web, signal);
+  if (found !== undefined) return found;
+  const { origin } = new URL(issuer);
+  throw new HostError("ERR_AUTH_FAILED", `Cannot log in: ${origin} has no metadata of an authorization server`);
+}
+
+/** As {@link discoverServer}, but `undefined` where there is none. */
+export async function findServer(
+  issuer: string,
+  web: Web,
+  signal: AbortSignal,
+): Promise<AuthorizationServer | undefined> {
   const { origin, pathname } = web.check(issuer, "the authorization server");
   const path = pathname === "/" ? "" : pathname.replace(/\/$/, "");
   const places = [
@@ -81,7 +93,7 @@ export async function discoverServer(issuer: string, web: Web, signal: AbortSign
     }
     return found as unknown as AuthorizationServer;
   }
-  throw new HostError("ERR_AUTH_FAILED", `Cannot log in: ${origin} has no metadata of an authorization server`);
+  return undefined;
 }
 
 /**

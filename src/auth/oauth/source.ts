@@ -7,7 +7,7 @@ import type { Challenge, TokenSource } from "../token_source.ts";
 import { type Calling, oauthErrorOf } from "./calling.ts";
 import { readChallenge, type WantedCredentials } from "./challenge.ts";
 import { checkIssuer, clientAuth, forgetClient, type Identity, isForgotten, type KnownClient } from "./client_id.ts";
-import { discoverOwn, discoverResource, discoverServer } from "./discovery.ts";
+import { discoverOwn, discoverResource, discoverServer, findServer } from "./discovery.ts";
 import { type GrantRequest, refreshGrant } from "./grants.ts";
 import { isExpired, recordKey, type Records, type Stored, type TokenRecord, unionOf } from "./records.ts";
 import type { Web } from "./web.ts";
@@ -77,6 +77,8 @@ export class OAuthSource implements TokenSource {
   #logins = 0;
   /** What the last login has brought, until a request with it is let through. */
   #unproven: string | undefined;
+  /** What the last refresh after a refusal has brought, until it is let through: another refresh would not help it. */
+  #refreshedTo: string | undefined;
 
   constructor(options: SourceOptions) {
     this.#options = options;
@@ -103,6 +105,7 @@ export class OAuthSource implements TokenSource {
   accepted(): void {
     this.#logins = 0;
     this.#unproven = undefined;
+    this.#refreshedTo = undefined;
   }
 
   /** One at a time; all who come meanwhile get its end. It is given up once nobody waits for it any more. */
@@ -131,8 +134,11 @@ export class OAuthSource implements TokenSource {
     if (challenge.status === 403 && wanted?.error !== "insufficient_scope") return false;
     // A token that nobody has taken since it was given out: another would fare no better.
     if (challenge.status === 401 && challenge.shown !== undefined && challenge.shown === this.#unproven) return false;
-    if (challenge.status === 401 && this.#token?.refresh !== undefined) {
-      if (await this.#refreshed(shownBy(this.#token), signal)) return true;
+    if (challenge.status === 401 && this.#token?.refresh !== undefined && challenge.shown !== this.#refreshedTo) {
+      if (await this.#refreshed(shownBy(this.#token), signal)) {
+        this.#refreshedTo = shownBy(this.#token);
+        return true;
+      }
     }
     await this.#logIn(challenge, wanted, signal);
     return true;
@@ -224,7 +230,7 @@ export class OAuthSource implements TokenSource {
         const by: Calling = { web: this.#options.web, signal: new AbortController().signal, dpop: this.#options.dpop };
         const server = await this.#serverOf(value, by);
         const client = await login.client?.(server, by);
-        if (client === undefined || client.clientId !== value.clientId) throw new OtherClient();
+        if (client === undefined || client.clientId !== value.clientId) throw new Useless();
         const auth = clientAuth(server, client);
         const request = { server, client, auth, resource: value.resource, scope: undefined, by };
         const answer = await refreshGrant(request, value.refresh).catch(async (error: unknown) => {
@@ -235,7 +241,7 @@ export class OAuthSource implements TokenSource {
         return this.#take((await records.get<TokenRecord>(key))?.value ?? value);
       } catch (error) {
         const code = oauthErrorOf(error);
-        const isOver = error instanceof OtherClient || (code !== undefined && !PASSING.has(code));
+        const isOver = error instanceof Useless || (code !== undefined && !PASSING.has(code));
         const { refresh: _refresh, ...spent } = free;
         const isOurs = await letGo(isOver ? spent : free);
         if (!isOver) throw error;
@@ -247,9 +253,10 @@ export class OAuthSource implements TokenSource {
   }
 
   async #serverOf({ issuer, resource }: TokenRecord, { web, signal }: Calling): Promise<AuthorizationServer> {
-    return resource === undefined
-      ? await discoverOwn(this.#options.endpoint, web, signal)
-      : await discoverServer(issuer, web, signal);
+    if (resource === undefined) return await discoverOwn(this.#options.endpoint, web, signal);
+    const found = await findServer(issuer, web, signal);
+    if (found === undefined) throw new Useless();
+    return found;
   }
 
   #take(record: TokenRecord): boolean {
@@ -315,7 +322,8 @@ export class OAuthSource implements TokenSource {
   }
 }
 
-class OtherClient extends Error {}
+/** A refresh token is of a client that we no longer are, or of a server that is gone. */
+class Useless extends Error {}
 
 function keyOfToken({ issuer, resource }: Place, subject: string): Promise<string> {
   return recordKey("token", issuer, resource ?? "", subject);
