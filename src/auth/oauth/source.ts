@@ -52,6 +52,8 @@ interface Place {
 interface Renewal {
   readonly controller: AbortController;
   readonly end: Promise<boolean>;
+  /** It refreshes, and does not log in where that fails. */
+  readonly isPartly: boolean;
   waiting: number;
 }
 
@@ -88,7 +90,7 @@ export class OAuthSource implements TokenSource {
     let token = this.#token ?? await this.#load();
     if (token !== undefined && token.refresh !== undefined && isExpired(token, this.#options.clock)) {
       const shown = shownBy(token);
-      await this.#once((signal) => this.#refreshed(shown, signal), undefined);
+      await this.#once((signal) => this.#refreshed(shown, signal), undefined, true);
       token = this.#token;
     }
     return token && shownBy(token);
@@ -98,7 +100,12 @@ export class OAuthSource implements TokenSource {
     // What was refused may not be what there is by now.
     const current = await this.#load();
     if (current !== undefined && shownBy(current) !== challenge.shown) return true;
-    return await this.#once((shared) => this.#renewed(challenge, shared), signal);
+    for (;;) {
+      // One that was begun to refresh alone ends there, and may have to be followed by a login.
+      const isPartly = this.#renewal?.isPartly === true;
+      const isRenewed = await this.#once((shared) => this.#renewed(challenge, shared), signal);
+      if (isRenewed || !isPartly) return isRenewed;
+    }
   }
 
   /** A request was let through: whatever comes next is another matter. */
@@ -109,8 +116,12 @@ export class OAuthSource implements TokenSource {
   }
 
   /** One at a time; all who come meanwhile get its end. It is given up once nobody waits for it any more. */
-  async #once(renewing: (signal: AbortSignal) => Promise<boolean>, signal: AbortSignal | undefined): Promise<boolean> {
-    const renewal = this.#renewal ??= this.#begin(renewing);
+  async #once(
+    renewing: (signal: AbortSignal) => Promise<boolean>,
+    signal: AbortSignal | undefined,
+    isPartly = false,
+  ): Promise<boolean> {
+    const renewal = this.#renewal ??= this.#begin(renewing, isPartly);
     renewal.waiting++;
     try {
       return await untilAborted(renewal.end, "Login", signal);
@@ -122,11 +133,11 @@ export class OAuthSource implements TokenSource {
     }
   }
 
-  #begin(renewing: (signal: AbortSignal) => Promise<boolean>): Renewal {
+  #begin(renewing: (signal: AbortSignal) => Promise<boolean>, isPartly: boolean): Renewal {
     const controller = new AbortController();
     const end = renewing(controller.signal);
     end.catch(() => {/* whoever waits is told */});
-    return { controller, end, waiting: 0 };
+    return { controller, end, isPartly, waiting: 0 };
   }
 
   async #renewed(challenge: Challenge, signal: AbortSignal): Promise<boolean> {
