@@ -25,6 +25,7 @@ const keys = generateKeyPairSync("ec", {
 interface Seen {
   readonly grants: readonly string[];
   readonly registered: number;
+  readonly bound: number;
   readonly errors: readonly string[];
 }
 
@@ -136,7 +137,7 @@ describe.skipIf(!installed)("OAuth against oidc-provider", () => {
   test("registers, logs in through loopback redirects and calls a tool", async () => {
     const { call } = await connected();
     expect(await call()).toEqual(ANSWER);
-    expect(await seen()).toEqual({ grants: ["authorization_code"], registered: 1, errors: [] });
+    expect(await seen()).toEqual({ grants: ["authorization_code"], registered: 1, bound: 0, errors: [] });
   }, PATIENCE_MS);
 
   test("an expired access token is refreshed, and the refresh token rotates each time", async () => {
@@ -172,7 +173,7 @@ describe.skipIf(!installed)("OAuth against oidc-provider", () => {
       grant: { type: "client_credentials", clientSecret: "a secret: +/%&=" },
     });
     expect(await call()).toEqual(ANSWER);
-    expect(await seen()).toEqual({ grants: ["client_credentials"], registered: 0, errors: [] });
+    expect(await seen()).toEqual({ grants: ["client_credentials"], registered: 0, bound: 0, errors: [] });
   }, PATIENCE_MS);
 
   test("client credentials by a signed assertion, again once they are void", async () => {
@@ -182,7 +183,12 @@ describe.skipIf(!installed)("OAuth against oidc-provider", () => {
     });
     await revoke("access");
     expect(await call()).toEqual(ANSWER);
-    expect(await seen()).toEqual({ grants: ["client_credentials", "client_credentials"], registered: 0, errors: [] });
+    expect(await seen()).toEqual({
+      grants: ["client_credentials", "client_credentials"],
+      registered: 0,
+      bound: 0,
+      errors: [],
+    });
   }, PATIENCE_MS);
 
   test("a token bound to a key is proved, with the nonces that the server wants", async () => {
@@ -190,6 +196,9 @@ describe.skipIf(!installed)("OAuth against oidc-provider", () => {
     expect(await scene.call()).toEqual(ANSWER);
     await revoke("access");
     expect(await scene.call()).toEqual(ANSWER);
-    expect((await seen()).grants).toEqual(["authorization_code", "refresh_token"]);
+    const { grants, bound, errors } = await seen();
+    expect(grants).toEqual(["authorization_code", "refresh_token"]);
+    expect(bound).toBe(2);
+    expect(errors).toEqual([expect.stringContaining("nonce is required")]);
   }, PATIENCE_MS);
 });
