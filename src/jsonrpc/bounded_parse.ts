@@ -17,7 +17,12 @@ export const DEFAULT_PARSE_LIMITS: ParseLimits = Object.freeze({
 
 export type BoundedParse =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly reason: "not_json" | "too_large" | "too_deep" | "too_many_nodes" };
+  | {
+    readonly ok: false;
+    readonly reason: "not_json" | "too_large" | "too_deep" | "too_many_nodes";
+    /** What was parsed and is not within the bounds, for its envelope. Absent where nothing was parsed. */
+    readonly value?: unknown;
+  };
 
 /** Up to this length a text is parsed first and walked afterwards; beyond it the text itself is counted first. */
 const COUNT_FIRST = 64 << 10;
@@ -49,7 +54,7 @@ export function boundedParse(
   }
   // A text shorter than twice the depth cannot pass it: every level needs a bracket at each end.
   if (!counted && text.length >= 2 * limits.maxDepth && !isWithin(value, limits.maxDepth)) {
-    return { ok: false, reason: "too_deep" };
+    return { ok: false, reason: "too_deep", value };
   }
   if (text.includes("__proto__") || text.includes("\\u")) dropPrototypeKeys(value);
   return { ok: true, value };

@@ -53,7 +53,12 @@ export type ParsedMessage =
 /** Reads one frame. Never throws. */
 export function readMessage(text: string, limits: ParseLimits, parse?: (text: string) => unknown): ParsedMessage {
   const parsed = boundedParse(text, limits, parse);
-  return parsed.ok ? messageOf(parsed.value) : { kind: "malformed", reason: parsed.reason };
+  if (parsed.ok) return messageOf(parsed.value);
+  const { id, method } = (parsed.value ?? {}) as Record<string, unknown>;
+  // What asks or tells something is no answer to anything, however it was refused.
+  return method === undefined
+    ? { kind: "malformed", reason: parsed.reason, id: id as RequestId }
+    : { kind: "malformed", reason: "envelope" };
 }
 
 /** Sorts what a frame was parsed to. */

@@ -51,6 +51,6 @@ export function unusable(method: string, reason: MalformedReason): HostError {
   const [code, found] = isUnread(reason)
     ? ["ERR_FRAME_TOO_LARGE", "more than may be read"] as const
     : ["ERR_PROTOCOL", "text of another kind"] as const;
-  const message = `Cannot use the answer to ${method}: found ${found} (${reason}), wanted one JSON-RPC response`;
+  const message = `Cannot use the answer to ${method}: found ${found} (${reason})`;
   return new HostError(code, message, { facts: { malformed: reason } });
 }

@@ -49,7 +49,7 @@ export async function readEventStream(
     onTooLarge: (length) => {
       tooLarge = new HostError(
         "ERR_FRAME_TOO_LARGE",
-        `Cannot read an event: ${length} characters and counting, at most ${maxLength} allowed`,
+        `Cannot read an event: over ${maxLength} characters`,
         {
           facts: { bytes: length, maxBytes: maxLength },
         },

@@ -36,7 +36,7 @@ export async function followRedirects(
       const where = next === undefined ? "nowhere usable" : next.origin + next.pathname;
       throw new HostError(
         "ERR_PROTOCOL",
-        `Cannot follow a redirect: found status ${status} to ${where}, wanted 307 or 308 within ${origin}, ${MAX_HOPS} hops at most`,
+        `Cannot follow a redirect: found status ${status} to ${where}, wanted 307 or 308 within ${origin}, up to ${MAX_HOPS}`,
         { facts: { status, repeats } },
       );
     }

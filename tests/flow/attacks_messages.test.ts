@@ -28,6 +28,43 @@ async function closings(scene: Scene): Promise<string[]> {
   return ends;
 }
 
+describe("A-29 depth", () => {
+  const deep = `${"[".repeat(200)}${"]".repeat(200)}`;
+  const said: [claim: string, line: string][] = [
+    ["notification", `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":${deep}}}`],
+    ["question", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${deep}}}`],
+  ];
+
+  test.each(said)(
+    "A-29 a %s that is nested too deeply is no answer to the one call in flight",
+    async (_claim, line) => {
+      const scene = await attackedBy(onCall(({ id }, pipes) => {
+        void pipes.say(line);
+        void pipes.say({ id, result: text("paid") });
+        return null;
+      }));
+      expect(await run(scene)).toMatchObject({ status: "completed", output: "paid" });
+      await closings(scene);
+    },
+  );
+
+  test("A-29 an answer that is nested too deeply ends its own call at once, however many are in flight", async () => {
+    const waiting: unknown[] = [];
+    const scene = await attackedBy(onCall(({ id, params }, pipes) => {
+      if ((params["arguments"] as { n: number }).n === 1) waiting.push(id);
+      else {
+        void pipes.say(`{"jsonrpc":"2.0","id":${String(id)},"result":{"content":[],"structuredContent":${deep}}}`);
+        for (const each of waiting) void pipes.say({ id: each, result: text("paid") });
+      }
+      return null;
+    }));
+    const [paid, refused] = await Promise.all([run(scene, { n: 1 }), run(scene, { n: 2 })]);
+    expect(refused).toMatchObject({ status: "failed", error: { reason: "too_large" } });
+    expect(paid).toMatchObject({ status: "completed", output: "paid" });
+    await closings(scene);
+  });
+});
+
 describe("A-17 wrong ids", () => {
   test("A-17 are counted and settle nothing; of the right ones the first counts", async () => {
     const scene = await attackedBy(onCall(({ id }, pipes) => {

@@ -144,7 +144,7 @@ describe("message", () => {
       ok: true,
       value: { result: { content: [], structuredContent: { b: 18446744073709551615n } } },
     });
-    expect(parse(call("[".repeat(63) + big + "]".repeat(63)))).toEqual({ ok: false, reason: "too_deep" });
+    expect(parse(call("[".repeat(63) + big + "]".repeat(63)))).toMatchObject({ ok: false, reason: "too_deep" });
     expect(parse(`[${big}`)).toEqual({ ok: false, reason: "not_json" });
   });
 

@@ -146,6 +146,27 @@ describe("texts that are no message (FR-01)", () => {
     expect(read(`{"jsonrpc":"2.0","id":1,"result":${"[".repeat(70)}${"]".repeat(70)}}`)).toEqual({
       kind: "malformed",
       reason: "too_deep",
+      id: 1,
     });
+  });
+
+  test.each([
+    ["an answer, with whose it is", `{"jsonrpc":"2.0","id":7,"result":DEEP}`, { reason: "too_deep", id: 7 }],
+    ["an error, with whose it is", `{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"","data":DEEP}}`, {
+      reason: "too_deep",
+      id: 7,
+    }],
+    ["a notification, as nobody's answer", `{"jsonrpc":"2.0","method":"x","params":DEEP}`, { reason: "envelope" }],
+    ["a question, as nobody's answer", `{"jsonrpc":"2.0","id":7,"method":"x","params":DEEP}`, { reason: "envelope" }],
+    ["a list", "DEEP", { reason: "too_deep" }],
+  ])("nested too deeply is malformed: %s (A-29)", (_claim, text, wanted) => {
+    for (const depth of [64, 5_000]) {
+      const deep = `${"[".repeat(depth)}${"]".repeat(depth)}`;
+      const found = readMessage(
+        text.replace("DEEP", depth === 64 && text === "DEEP" ? `[${deep}]` : deep),
+        DEFAULT_PARSE_LIMITS,
+      );
+      expect(found).toEqual({ kind: "malformed", ...wanted });
+    }
   });
 });

@@ -231,7 +231,7 @@ describe("answer in events (C-SHTTP-03, C-HTTP-08)", () => {
       of: 1,
     }]],
     ["nested too deeply", () => events(event(`{"jsonrpc":"2.0","id":1,"result":${"[".repeat(90)}${"]".repeat(90)}}`)), [
-      { on: "malformed", reason: "too_deep", id: undefined, of: 1 },
+      { on: "malformed", reason: "too_deep", id: 1, of: 1 },
     ]],
     ["that never comes: the stream ends", () => events(event(notification)), [
       { on: "message" },
