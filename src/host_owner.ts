@@ -73,7 +73,7 @@ export interface HostParts {
 /** Owns the servers that all sessions share, the log, the stores and the sessions. Made by `createHost`. */
 export class Host implements AsyncDisposable {
   readonly approvals: HostApprovals;
-  /** What outcomes and events name by its SHA-256: full outputs, images, long texts, as they are kept after scrubbing. */
+  /** What outcomes and events name by its SHA-256: full outputs, and long texts and data of large results, scrubbed. */
   readonly artifacts: HostArtifacts;
   readonly #options: HostOptions;
   readonly #parts: HostParts;

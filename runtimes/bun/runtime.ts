@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { FetchFunction, Runtime, SpawnFunction } from "../../src/kernel/runtime.ts";
+import type { FetchFunction, Runtime } from "../../src/kernel/runtime.ts";
 import { processEnvironment } from "../node/environment.ts";
 import { nodeFiles } from "../node/files.ts";
 import { nodeSha256 } from "../node/sha256.ts";
@@ -22,7 +22,9 @@ export interface BunRuntimeOptions {
  * console.log(runtime.name, runtime.version);
  * ```
  */
-export function bunRuntime(options: BunRuntimeOptions = {}): Runtime & { readonly spawn: SpawnFunction } {
+export function bunRuntime(
+  options: BunRuntimeOptions = {},
+): Runtime & Required<Pick<Runtime, "spawn" | "files" | "sha256">> {
   return {
     name: "bun",
     version: process.versions["bun"] ?? "unknown",

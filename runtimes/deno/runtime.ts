@@ -1,4 +1,4 @@
-import type { FetchFunction, Runtime, SpawnFunction } from "../../src/kernel/runtime.ts";
+import type { FetchFunction, Runtime } from "../../src/kernel/runtime.ts";
 import { nodeFiles } from "../node/files.ts";
 import { nodeSha256 } from "../node/sha256.ts";
 import { fetchOnce } from "./fetch.ts";
@@ -26,7 +26,9 @@ export interface DenoRuntimeOptions {
  * console.log(runtime.name, runtime.version);
  * ```
  */
-export function denoRuntime(options: DenoRuntimeOptions = {}): Runtime & { readonly spawn: SpawnFunction } {
+export function denoRuntime(
+  options: DenoRuntimeOptions = {},
+): Runtime & Required<Pick<Runtime, "spawn" | "files" | "sha256">> {
   return {
     name: "deno",
     version: Deno.version.deno,

@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { FetchFunction, Runtime, SpawnFunction } from "../../src/kernel/runtime.ts";
+import type { FetchFunction, Runtime } from "../../src/kernel/runtime.ts";
 import { processEnvironment } from "./environment.ts";
 import { blockedPort } from "./blocked_port.ts";
 import { nodeFiles } from "./files.ts";
@@ -23,7 +23,9 @@ export interface NodeRuntimeOptions {
  * console.log(runtime.name, runtime.version);
  * ```
  */
-export function nodeRuntime(options: NodeRuntimeOptions = {}): Runtime & { readonly spawn: SpawnFunction } {
+export function nodeRuntime(
+  options: NodeRuntimeOptions = {},
+): Runtime & Required<Pick<Runtime, "spawn" | "files" | "sha256">> {
   return {
     name: "node",
     version: process.versions.node,

@@ -210,7 +210,10 @@ export class Session implements AsyncDisposable {
     );
   }
 
-  /** Goes on with calls that came back as `pending` and have been decided since. */
+  /**
+   * Goes on with calls of this object that came back as `pending` and have been decided since. Gives the outcome of each,
+   * of those that still wait too.
+   */
   resume(): Promise<Outcome[]> {
     return this.#executor.resume();
   }

@@ -44,6 +44,15 @@ const compilerOptions = {
   noEmit: true,
 };
 
+/** What the pages say is enough: the types of Node, and no library of a browser. All declarations are looked at. */
+const nodeOnly = {
+  ...compilerOptions,
+  lib: ["es2023"],
+  types: ["node"],
+  typeRoots: [join(root, "node_modules", "@types")],
+  skipLibCheck: false,
+};
+
 /** Runs every check in order and calls `report` after each. Stops early where the rest would have nothing to look at. */
 export async function checkPublishing(report) {
   const work = mkdtempSync(join(tmpdir(), "portcullis-publish-"));
@@ -58,8 +67,9 @@ export async function checkPublishing(report) {
     const entries = Object.values(deno.exports);
     await run("deno checks every entry", [bin("deno"), "check", ...entries]);
     await run("JSR would take the package", [bin("deno"), "publish", "--dry-run", "--allow-dirty"]);
-    if (!await run("package builds", ["npm", "run", "--silent", "build"])) return;
-    if (!await run("package packs", ["npm", "pack", "--silent", "--pack-destination", work])) return;
+    // As in a fresh clone, where nothing has been built: packing has to do it.
+    rmSync(join(root, "dist"), { recursive: true, force: true });
+    if (!await run("package builds and packs", ["npm", "pack", "--silent", "--pack-destination", work])) return;
     const tarball = join(work, readdirSync(work).find((name) => name.endsWith(".tgz")));
     await run("publint has nothing to say", [bin("publint"), "--strict", tarball]);
     await run("types resolve for every entry", [bin("attw"), tarball, "--profile", "esm-only"]);
@@ -69,6 +79,10 @@ export async function checkPublishing(report) {
     writeFileSync(join(user, "program.mjs"), program);
     writeFileSync(join(user, "consumer.ts"), consumer);
     writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["consumer.ts"] }));
+    writeFileSync(
+      join(user, "tsconfig.node.json"),
+      JSON.stringify({ compilerOptions: nodeOnly, files: ["consumer.ts"] }),
+    );
     const install = ["npm", "install", "--no-audit", "--no-fund", "--prefer-offline", tarball];
     if (!await run("package installs", install, user)) return;
     for (
@@ -81,6 +95,11 @@ export async function checkPublishing(report) {
       await run(`installed package runs on ${name}`, [...command, "program.mjs"], user);
     }
     await run("installed package compiles in a strict project", [bin("tsc"), "-p", "."], user);
+    await run("installed package compiles with the types of Node alone", [
+      bin("tsc"),
+      "-p",
+      "tsconfig.node.json",
+    ], user);
     for (const command of Object.keys(manifest.bin ?? {})) {
       await run(
         `installed command ${command} starts`,
