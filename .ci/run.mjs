@@ -69,7 +69,7 @@ const steps = [
       "--json",
       report("conformance"),
     ],
-    limitMs: minutes(8),
+    limitMs: minutes(14),
     reports: "conformance",
   },
   { name: "install every server", command: ["npm", "ci"], cwd: "tests/servers/more", limitMs: minutes(8) },
